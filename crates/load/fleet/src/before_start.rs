@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A node that waits looks this often.
+/// How often a node that waits looks at the run.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The waiting of a node, which does not last longer than a limit.

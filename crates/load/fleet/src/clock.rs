@@ -5,8 +5,8 @@ use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The moments of a run, in nanoseconds since it began. It never goes back, and runs a little faster or slower than
-/// the machine's clock. It makes no steps, but after the machine's clock has made one.
+/// The moments of a run, in nanoseconds since it began. The clock never goes back, and runs a little faster or slower
+/// than the machine's clock. It makes no steps, except after the machine's clock has made one.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
@@ -24,14 +24,14 @@ struct Mapping {
     base_ns: u64,
     /// The moment of the run at that time, in nanoseconds.
     run_ns: u64,
-    /// How much faster the run's clock runs than the machine's, in parts of 10^9; at -10^9 it stands still.
+    /// How much faster the run's clock runs than the machine's, in parts of 10^9; at -10^9 it stops.
     faster_ppb: i64,
 }
 
-/// The run's clock stands still.
+/// The run's clock is stopped.
 const STANDS: i64 = -1_000_000_000;
 
-/// The most by which the run's clock is led, in parts of 10^9.
+/// The largest correction of the clock's rate, in parts of 10^9.
 const MOST_PPB: i64 = 500_000;
 
 impl Mapping {
@@ -44,14 +44,14 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// A clock that stands at the beginning of the run.
+    /// A clock that is stopped at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// A clock that stands at the beginning of the run, over another clock of the machine.
+    /// A clock that is stopped at the beginning of the run and uses another clock of the machine.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -65,8 +65,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Shows the store's time, by a round trip. Where that is earlier than what it has shown, as before the run's
-    /// beginning, it stands still until then.
+    /// Sets the clock to the store's time, as measured by a round trip. If the store's time is earlier than the
+    /// clock's, for example before the run's beginning, the clock stops until the store's time has caught up.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -77,7 +77,7 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Whether it stood still at a moment of the machine's clock, until the store's time has come as far.
+    /// Whether the clock was stopped at a moment of the machine's clock, because the store's time had not caught up.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
@@ -116,7 +116,8 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// Whether both clocks have gone on alike between this round trip and a later one, as far as that can be known.
+    /// Whether both clocks have advanced by the same time between this round trip and a later one, as far as that can
+    /// be measured.
     fn agrees(&self, later: &Sample) -> bool {
         let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
         let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);
@@ -148,8 +149,8 @@ impl Sample {
     }
 }
 
-/// How many round trips a node makes before it joins, to know how long one takes, and what time it is. While
-/// it waits for others it makes more, and goes by as many of the last ones. When a clock was set, it begins anew.
+/// How many round trips a node makes before it joins, to measure the round-trip time and the store's time. While it
+/// waits for others it makes more, and uses this number of the latest ones. When a clock was set, it begins again.
 const SAMPLES: usize = 8;
 
 /// The last round trips before a node begins.
@@ -174,7 +175,7 @@ impl Samples {
     /// The one that took the least time.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there are no round trips.
     pub(crate) fn best(&self) -> Sample {
         let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
         *best.expect("they are enough")
@@ -191,7 +192,7 @@ pub(crate) struct Leader {
     slower_ppb: i64,
     /// None while the store's clock is right.
     off: Option<Off>,
-    /// By how much the clock was set to follow the store's, in all.
+    /// By how much the clock was set to follow the store's, in total.
     stepped_ns: u64,
 }
 
@@ -202,8 +203,8 @@ struct Off {
     samples: Samples,
 }
 
-/// The clock is led anew after this time, and what it is off is made up for in twice that. If clocks
-/// always differ by as much, that is learnt in some ten times that.
+/// The clock's rate is corrected after each period of this length, and its offset is made up for in twice that time. A
+/// constant difference between the clocks is learnt in about ten times this period.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 /// The store's clock is off for this time, or for ten frames, before the run's clock follows it.
@@ -216,7 +217,7 @@ impl Leader {
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
     }
 
-    /// By how much the clock was set to follow the store's, in all.
+    /// By how much the clock was set to follow the store's, in total.
     pub(crate) fn stepped_ns(&self) -> u64 {
         self.stepped_ns
     }

@@ -1,4 +1,4 @@
-//! Looks at a run, and changes it, from anywhere.
+//! Reads the state of a run and changes its load, from any machine.
 
 use crate::error::FleetError;
 use crate::fleet::checked_name;
@@ -11,20 +11,20 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A change is tried so often if others change the run at the same moment.
+/// How often a change is tried if others change the run at the same moment.
 const TRIES: usize = 20;
 
-/// A node hears of a change in this time, unless it is cut off or its frames are very long.
+/// The time in which a node receives a change, unless it is cut off or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
-/// Whoever waits for that looks this often.
+/// How often a caller that waits for that reads the run.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Looks at a run, and changes it, from anywhere.
+/// Reads the state of a run and changes its load, from any machine.
 ///
-/// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a
-/// node has told that it knows of it, some two frames later: then it outlives the store's data. Otherwise it
-/// is [`FleetError::Unheard`], and nodes may still hear of it.
+/// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a node has
+/// reported that it knows of it, about two frames later: then it outlives the store's data. Otherwise the error is
+/// [`FleetError::Unheard`], and nodes may still receive the change.
 ///
 /// ```no_run
 /// use nanopace_fleet::Control;
@@ -42,7 +42,7 @@ pub struct Control(Mutex<RedisStore>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatus {
-    /// A number of its own: the name may be another run's later.
+    /// A number that identifies the run: another run may have the same name later.
     pub id: String,
     /// Whether it has started.
     pub has_started: bool,
@@ -54,7 +54,7 @@ pub struct RunStatus {
     pub nodes: u32,
     /// How many have to be there before it starts.
     pub awaited: u32,
-    /// For how long the load has gone on.
+    /// How long the load has been running.
     pub elapsed: Duration,
     /// How long the load is; none if it never ends.
     pub duration: Option<Duration>,
@@ -68,7 +68,7 @@ pub struct RunStatus {
     pub repairs: u64,
 }
 
-/// A run as it is at a moment.
+/// The state of a run at one moment.
 struct Now {
     run: Run,
     load: Load,
@@ -113,15 +113,15 @@ impl Control {
         })
     }
 
-    /// What became of each slot up to now; up to the end of a load that is over, and up to the moment
-    /// at which the last node left.
+    /// The account of each slot up to now. It ends with the load, and no later than the moment at which the last node
+    /// left.
     ///
     /// # Errors
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
-            // Of the frame that runs now, some slots may have started, and nodes may be a little ahead.
+            // Some slots of the current frame may have started, and the clocks of nodes may be a little ahead.
             let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
             let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
             if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {
@@ -131,8 +131,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// The results that nodes have given when they were done; of others what they told last, if they did.
-    /// The results of nodes in the order of their numbers.
+    /// The final results of nodes that are done, and the last interim results of the others, if they have reported any.
+    /// Sorted by the number of the node.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] and [`FleetError::Store`].
@@ -178,7 +178,7 @@ impl Control {
         })
     }
 
-    /// Starts nothing from now on. The time of the load stands still.
+    /// Starts nothing from now on. The time of the load is paused too.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -192,7 +192,7 @@ impl Control {
         })
     }
 
-    /// Goes on after a pause.
+    /// Resumes the load after a pause.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -248,8 +248,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows of a version: then it is not lost with what the store has. False if it was
-    /// lost before that. `before`: the run without it.
+    /// Waits until a node knows of a version: then it outlives the store's data. False if it was lost before that.
+    /// `before`: the run without it.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {
@@ -263,7 +263,7 @@ impl Control {
         Err(FleetError::Unheard(HEARD_IN))
     }
 
-    /// Whether a node knows of a version that the store has, as soon as one does. False if it was lost.
+    /// `true` as soon as a node knows of a version that the store has; `false` if the version was lost.
     fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {
@@ -310,7 +310,7 @@ fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// The frame from which on nothing is asked for, if all nodes have left.
+/// The frame from which on nothing is claimed, if all nodes have left.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

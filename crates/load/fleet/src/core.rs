@@ -1,5 +1,5 @@
-//! What a node does and when, without threads, clocks and connections. A [`Core`] is told the time and the store's
-//! answers. It says what to ask the store for, and what the node's pacer may start.
+//! Decides what a node does and when, without threads, clocks and connections. A [`Core`] takes the time and the
+//! store's answers. It returns the next request to the store, and the slots that the node's pacer may start.
 //!
 //! A *frame* is a short part of the schedule, a *track* one slot in sixteen of it, or in more, and a
 //! [`Portion`] some tracks of one frame. A node *claims* tracks at the store before their frame *closes*;
@@ -7,9 +7,9 @@
 //! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
-//! `asks` has what is asked of the store, `moments` when, and `answers` what follows from its answers. `versions`
-//! has how the load is replaced under a running pacer and what the pacer gives up then, `unclaimed` what was run
-//! without a claim, and `counts` the old frames. All moments are those of the run, in nanoseconds.
+//! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the answers.
+//! `versions` replaces the load under a running pacer and computes what the pacer gives up then. `unclaimed` records
+//! what was run without a claim, and `counts` handles the old frames. All moments are those of the run, in nanoseconds.
 //! `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::error::FleetError;
@@ -35,26 +35,26 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// A node's thread that has not run for this long plus half a frame counts as having stood still.
+/// A node's thread that has not run for this long plus half a frame counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
 /// A node that has missed frames starts nothing for this time, and for as long as an answer may take, unless the store
-/// says what it has in them.
+/// has reported its tracks in them.
 const MISSED_NS: u64 = 1_000_000_000;
 
 /// A node of a running run.
 #[derive(Debug)]
 pub(crate) struct Core {
     node: NodeId,
-    /// What the node has heard of the run.
+    /// The run, as far as the node knows it.
     run: Run,
-    /// The load by the last version that the node has heard of.
+    /// The load by the latest version that the node knows.
     load: Load,
-    /// What the node has in the frames around now, and what it has run.
+    /// The frames around now with the node's tracks in them, and a record of the tracks that the node has run.
     book: FrameWindow,
-    /// What the node has run without a claim.
+    /// The tracks that the node has run without a claim.
     unclaimed: Unclaimed,
-    /// Since when the node is without the store, and for how long it goes on so.
+    /// Since when the node has been without the store, and for how long it may go on without it.
     blind: StoreOutage,
     /// How many frames the node has run blind, also those in which it has no tracks. Frames that it gave up are not
     /// counted.
@@ -71,7 +71,7 @@ pub(crate) struct Core {
     sequence: u64,
     /// The number of the last claim or mark that was answered.
     last_answered: u64,
-    /// When the request that is under way was sent; none if there is none.
+    /// When the request that is under way was sent; `None` if no request is under way.
     sent_at: Option<u64>,
     last_reply: LastReply,
     /// How long the store takes to answer.
@@ -85,17 +85,16 @@ pub(crate) struct Core {
 
     /// When the node's thread was last awake.
     awake_at: u64,
-    /// When the node's thread was last awake again after it had stood still.
+    /// When the node's thread last woke up after a stall.
     woke_at: u64,
     /// Since when the node waits for an answer about frames that it has missed; none if it has missed none.
     missed_since: Option<u64>,
     /// When a claim was answered last.
     heard_at: u64,
-    /// When the store last came back after a long time or was filled again, so that nodes had something to tell it
-    /// anew.
+    /// When the store last came back after a long time or was filled again, so that nodes had to report to it again.
     disturbed_at: u64,
 
-    /// What the pacer has to give up, because the load has changed.
+    /// The leases that the pacer has to give up, because the load has changed.
     cut: Option<Cut>,
     /// The slot that the pacer had reached by a load that is no longer in force.
     reached_slot: u64,
@@ -104,13 +103,13 @@ pub(crate) struct Core {
 
     /// Once the node leaves or ends: the first frame in which it takes no part any more.
     leaves_in: Option<u64>,
-    /// Whether the pacer has been told where the node's part of the load ends.
+    /// Whether the pacer knows where the node's part of the load ends.
     is_told_of_end: bool,
     /// Why the node can't go on.
     failure: Option<FleetError>,
 }
 
-/// What came back for the last request, as far as it matters for who owns what.
+/// How the last request ended, as far as it matters for who owns which tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
     /// The store has answered.
@@ -121,7 +120,7 @@ enum LastReply {
     Refused,
 }
 
-/// What the pacer has to be told: from a frame on, its leases.
+/// New leases for the pacer, from a frame on.
 #[derive(Debug)]
 pub(crate) struct Update {
     /// The first frame of the leases.
@@ -130,8 +129,8 @@ pub(crate) struct Update {
     pub(crate) slot: u64,
     /// One lease for each frame, and at the node's end one of nothing after them.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is so where
-    /// the node has no tracks from that frame on.
+    /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is the case
+    /// where the node has no tracks from that frame on.
     pub(crate) may_begin_later: bool,
 }
 
@@ -194,7 +193,7 @@ impl Core {
         self.run.frames
     }
 
-    /// What the node tells the others of itself. What its pacer has done is not filled in.
+    /// The progress that the node reports to the others. The figures of its pacer are not filled in.
     pub(crate) fn progress(&self, now: u64) -> Progress {
         Progress {
             twice: self.twice(),
@@ -234,7 +233,7 @@ impl Core {
         self.failure.as_ref()
     }
 
-    /// Whether the store has been told all that the node has run.
+    /// Whether the store knows of all that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
@@ -254,8 +253,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Runs these tracks of a frame without knowing who owns them. The node asks for no more of that frame, because
-    /// others may be blind too and run what it would get.
+    /// Runs these tracks of a frame without knowing their owners. The node claims no more of that frame, because others
+    /// may be blind too and run what it would get.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -314,10 +313,10 @@ impl Core {
     ///   started these frames, and a pacer goes on in order.
     /// * If the last request was answered and another is under way: when its answer is overdue.
     /// * If the last request had no answer, or the node refused its answer: at once, also while another is under way.
-    /// * If the last request was answered and no other is under way: never. If a frame has closed all the same,
-    ///   the thread stood still, and the node can still ask.
+    /// * If the last request was answered and no request is under way: never. If a frame has closed even so, the thread
+    ///   was stalled, and the node can still ask.
     ///
-    /// After the thread has stood still, an answer may be there already. It is given the time to be read.
+    /// After a stall of the thread, an answer may be there already. The thread gets time to read it.
     fn decides_alone_at(&self) -> u64 {
         if let Some(since) = self.missed_since {
             return since + MISSED_NS + self.patience_ns();
@@ -359,13 +358,13 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// How many entries the node keeps of what it has run: one for frames in a row that are alike.
+    /// How many entries the node keeps of the frames that it has run: one for consecutive frames that are alike.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
     }
 
-    /// What the pacer has to be told now, if anything.
+    /// The update that the pacer needs now, if any.
     pub(crate) fn update(&mut self) -> Option<Update> {
         if let Some(frame) = self.book.changed() {
             return Some(self.update_from(frame));
@@ -398,8 +397,9 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and keeps
-    /// what it had there: the node gives up what has come since, and what others own of the rest is started twice.
+    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and keeps its
+    /// old leases there: the node gives up the tracks that it has got since, and slots in the old leases that others
+    /// own count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);
@@ -416,7 +416,7 @@ impl Core {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The last update, for a node that leaves now: it tells the pacer where the node's part ends.
+    /// The last update, for a node that leaves now. It ends the node's part for the pacer.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);

@@ -1,4 +1,4 @@
-//! The thread of a node: asks the store, and gives the pacer what the node has.
+//! Runs the thread of a node: it sends requests to the store, and gives the pacer its leases.
 
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Core, Update};
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest time that passes before the thread looks around again.
+/// The longest time between two turns of the thread.
 const TURN_NS: u64 = 20_000_000;
 
 pub(crate) struct Driver {
@@ -33,7 +33,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Runs until the node is told to end.
+    /// Runs until the node gets the command to end.
     pub(crate) fn run(mut self) {
         loop {
             self.turn();
@@ -54,7 +54,7 @@ impl Driver {
                     return;
                 }
                 Some(Command::Drop) => {
-                    // Otherwise nobody knew what it has done.
+                    // Otherwise the node's results would be missing.
                     let _ = self.finish(&[]);
                     return;
                 }
@@ -63,7 +63,7 @@ impl Driver {
         }
     }
 
-    /// Waits until something is to be done. An answer is taken in at once.
+    /// Waits until there is something to do. An answer is handled at once.
     fn listen(&mut self) -> Option<Command> {
         match self.word()? {
             ThreadMessage::Command(command) => Some(command),
@@ -90,13 +90,13 @@ impl Driver {
         }
     }
 
-    /// What is to be asked now.
+    /// The next request, if one is due.
     fn request(&mut self) -> Option<Request> {
         let (progress, is_late) = self.looked();
         self.core.request(self.clock.now_ns(), is_late, &progress)
     }
 
-    /// Decides what is due. Returns what the node tells the others of itself, and whether it is late.
+    /// Decides what is due. Returns the progress that the node reports to the others, and whether the node is late.
     fn looked(&mut self) -> (String, bool) {
         let progress = self.decide();
         (progress.text(), progress.late_ns > self.core.run().frames.frame_ns)
@@ -206,7 +206,7 @@ impl Driver {
         }
     }
 
-    /// Takes what nobody else will, and then gives back what has not begun.
+    /// Claims the tracks that no other node will claim, and then gives back those that have not begun.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;
@@ -235,8 +235,8 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Tells the store what became of its slots, and the user's results. A store that has lost the
-    /// run is filled again first. Returns whether this node is the last one.
+    /// Reports to the store what became of its slots, and the user's results. A store that has lost the run is filled
+    /// again first. Returns whether this node is the last one.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;
@@ -245,7 +245,7 @@ impl Driver {
 
     /// Asks again while nodes are awaited that may have died: until they count as dead, or the last one is done.
     fn wait_for_silent(&mut self, results: &[u8], mut others: Others) -> Others {
-        // The store looks for dead nodes eight times in that time.
+        // The store checks for dead nodes eight times in that time.
         let absent = Duration::from_micros(self.core.run().absent_us());
         let ends = Instant::now() + absent * 5 / 4;
         while others == Others::Awaited && Instant::now() < ends {
@@ -278,7 +278,7 @@ impl Driver {
 
     fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
         let progress = self.progress(self.clock.now_ns());
-        // Nobody holds slots any more.
+        // No caller holds slots any more.
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
         self.core.last_request(has_heard, progress, results)
@@ -299,7 +299,7 @@ impl Driver {
     }
 }
 
-/// What follows from an answer for a node and its clock.
+/// Applies an answer to a node and its clock.
 pub(crate) fn take_in<C: Clock>(
     core: &mut Core,
     leader: &mut Leader,

@@ -29,8 +29,7 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// How to take part in a run: which store, the run's name, and its load.
 ///
-/// All nodes of a run give the same load, and the first one makes the run. A node that gives none
-/// takes part in whatever the run's is.
+/// All nodes of a run give the same load, and the first one makes the run. A node without a load takes the run's.
 ///
 /// ```no_run
 /// use nanopace_fleet::Fleet;
@@ -129,25 +128,25 @@ impl Fleet {
         Ok(Fleet { nodes, ..self })
     }
 
-    /// What people call this node, such as its host; empty by default.
+    /// A name for this node, such as its host; empty by default.
     #[must_use]
     pub fn name(self, name: &str) -> Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
-    /// How long a frame is at least, from 1 ms to 10 s; 100 ms by default. It is longer than that if
-    /// a round trip to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All
-    /// nodes of a run have the longest that any of them asked for before it started.
+    /// The minimum length of a frame, from 1 ms to 10 s; 100 ms by default. A frame is longer than that if a round trip
+    /// to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All nodes of a run use the longest
+    /// minimum that was given before it started.
     ///
-    /// A node may stand still for two frames, and the store too, and nobody notices. A node that dies
-    /// loses its share of up to four and a half frames.
+    /// A stall of up to two frames, of a node or of the store, has no effect. A node that dies loses its share of up to
+    /// four and a half frames.
     #[must_use]
     pub fn frame(self, frame: Duration) -> Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
     }
 
-    /// For how long the node goes on without the store, and what then; 10 s and
-    /// [`WhenBlind::Hold`] by default.
+    /// For how long the node goes on without the store, and its policy after that; 10 s and [`WhenBlind::Hold`] by
+    /// default.
     #[must_use]
     pub fn blind(self, limit: Duration, then: WhenBlind) -> Fleet {
         Fleet { blind: (limit, then), ..self }
@@ -160,21 +159,18 @@ impl Fleet {
         Fleet { join_timeout: limit, ..self }
     }
 
-    /// Settings of the node's pacer: how it pauses, or
-    /// [`skip_later_than`](PacerBuilder::skip_later_than). Its shape, arrivals, shard, clock,
-    /// start and end are the fleet's: [`until`](PacerBuilder::until) and
-    /// [`slots`](PacerBuilder::slots) have no effect, because what a node claims after an end of its own
-    /// would be lost. Strictnesses other than average would move this node's part of the
-    /// common schedule, and are not for fleets.
+    /// Settings of the node's pacer: how it pauses, or [`skip_later_than`](PacerBuilder::skip_later_than). The fleet
+    /// sets its shape, arrivals, shard, clock, start and end: [`until`](PacerBuilder::until) and
+    /// [`slots`](PacerBuilder::slots) have no effect, because slots that a node claims after an end of its own would be
+    /// lost. Do not set a strictness other than average: it would move this node's part of the common schedule.
     #[must_use]
     pub fn pacer(self, build: impl FnOnce(PacerBuilder) -> PacerBuilder + Send + 'static) -> Fleet {
         Fleet { build: Box::new(build), ..self }
     }
 
-    /// Joins, and waits until the run starts, but not longer than
-    /// [`join_timeout`](Fleet::join_timeout). If the load of a run with this name is over, and not all of
-    /// its nodes are done, it first waits until they are, or are not heard of any more, and for two seconds in
-    /// which they can look at the account.
+    /// Joins, and waits until the run starts, but not longer than [`join_timeout`](Fleet::join_timeout). If the load of
+    /// a run with this name is over, and not all of its nodes are done, it first waits until they are done or silent,
+    /// and then for two seconds in which they can read the account.
     ///
     /// # Errors
     /// [`FleetError`]; [`FleetError::NotStarted`] if that took too long.
@@ -222,7 +218,7 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// What can't be read must not become a run.
+    /// A load that can't be parsed must not become a run.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();

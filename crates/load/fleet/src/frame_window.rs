@@ -1,4 +1,4 @@
-//! What a node knows of the frames around the current one, and which slots of them it has run.
+//! Records the tracks that a node has in the frames around the current one, and those that it has run.
 
 use crate::frames::Frames;
 use crate::load::Load;
@@ -8,7 +8,7 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// What a node asks for next in a frame.
+/// The next request of a node for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// The node asks for its own tracks.
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether the pacer has been told what the node has in the frame, or had in it.
+    /// Whether the pacer has, or had, leases of this frame.
     pub(crate) fn is_leased(&self) -> bool {
         self.leased.is_some()
     }
@@ -51,8 +51,8 @@ pub(crate) struct FrameWindow {
     /// The first frame after the entries.
     next: u64,
     past: UncountedFrames,
-    /// Slots in the frames that were put away, by the load as it was when they were run, and slots that were started of
-    /// what was taken back.
+    /// Slots in the frames that were put away, by the load at the time when they were run, and slots that were started
+    /// from leases that were taken back.
     slots: u64,
 }
 
@@ -106,8 +106,8 @@ impl FrameWindow {
         self.next = self.next.min(from);
     }
 
-    /// Puts away frames before the frame `now` of which it is known what the node has. `part` is the node's rank, and
-    /// how many nodes there are.
+    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank, and how many nodes
+    /// there are.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -124,7 +124,7 @@ impl FrameWindow {
         &self.past
     }
 
-    /// Forgets what was run before a frame, which nobody asks for any more.
+    /// Forgets what was run before a frame that is not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.past.forget(until);
     }
@@ -153,7 +153,7 @@ impl FrameWindow {
         known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
     }
 
-    /// The pacer has what is known from a frame on.
+    /// Notes that the pacer has the known tracks from a frame on.
     pub(crate) fn leased(&mut self, from: u64) {
         for entry in self.entries.iter_mut().skip_while(|entry| entry.frame < from) {
             let Some(tracks) = &entry.tracks else { break };
@@ -167,8 +167,9 @@ impl FrameWindow {
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back what the pacer had in frames from `from` on: who ran it is forgotten, and it is due no more, but for
-    /// frames that were put away. The pacer has nothing in those before `until`, and is to be told again of the others.
+    /// Takes back the pacer's leases in frames from `from` on: the record that it ran them is deleted, and their slots
+    /// are no longer due, except in frames that were put away. The pacer has nothing in frames before `until`, and gets
+    /// new leases of the others.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -204,7 +205,7 @@ impl FrameWindow {
         leased.iter().filter(|&track| !known.contains(track)).collect()
     }
 
-    /// What the node has in the frames around now, as far as that is known.
+    /// The portions that the node has in the frames around now, as far as they are known.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         let known =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));

@@ -1,4 +1,4 @@
-//! The load of a run: which slots lie in which frame.
+//! The load of a run, divided into frames.
 
 use crate::error::FleetError;
 use crate::frames::Frames;
@@ -8,8 +8,8 @@ use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
-/// How many frames at the beginning of a run have no slots: meanwhile all nodes hear of the start, and
-/// claim.
+/// How many frames at the beginning of a run have no slots. In this time, all nodes learn of the start and make their
+/// claims.
 const HEAD: u64 = 8;
 
 /// A load, cut into frames.
@@ -22,9 +22,9 @@ pub(crate) struct Load {
     body: Shape,
     /// The load with these frames.
     shape: Shape,
-    /// What goes on after a pause, while there is one.
+    /// The shape that continues after a pause; `None` unless the load is paused.
     rest: Option<Shape>,
-    /// The first slots of frames that were asked for of late: the same ones are asked for several times.
+    /// The first slots of frames that were needed lately: each is needed several times.
     known: Vec<(u64, u64)>,
 }
 
@@ -79,8 +79,8 @@ impl Load {
         &self.shape
     }
 
-    /// What a pacer follows: its slots end with its leases, because a load that has no slot left may
-    /// be changed until its end.
+    /// The shape that a pacer follows: its slots end with its leases, because a load that has no slot left may be
+    /// changed until its end.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -93,7 +93,7 @@ impl Load {
         self.rest.is_some()
     }
 
-    /// The shape that goes on after the pause.
+    /// The shape that continues after the pause.
     pub(crate) fn rest(&self) -> Option<&Shape> {
         self.rest.as_ref()
     }
@@ -164,7 +164,7 @@ impl Load {
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
     }
 
-    /// What is left of the load from a frame on; none if it is over.
+    /// The rest of the load from a frame on; `None` if the load is over.
     pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
@@ -181,7 +181,7 @@ impl Load {
     }
 }
 
-/// Nothing starts for so long.
+/// A shape without slots, of this length.
 pub(crate) fn nothing(time: Duration) -> Result<Shape, FleetError> {
     Ok(Shape::hold(Level::ZERO, time)?)
 }
@@ -217,7 +217,7 @@ mod tests {
 
     /// Between the end of the load before and what follows, nothing starts.
     #[test]
-    fn what_follows_begins_at_its_frame_if_the_load_was_over_before() {
+    fn a_change_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
         let change = Version { change: 1, from: HEAD + 15, shape, rest: None };
         let mut load = load("hold 1k/s 100ms").changed(&change).unwrap();
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(firsts, [100, 100, 100, 120]);
     }
 
-    /// Otherwise its pacer would be done, and could not be told of a change.
+    /// Otherwise its pacer would be done, and could not get a change.
     #[test]
     fn a_load_that_is_followed_has_no_end_of_its_own() {
         for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {
@@ -233,8 +233,8 @@ mod tests {
         }
     }
 
-    /// What comes after the load's end, because the node was cut off, starts late; and a load that was
-    /// corrected then goes on. It ends with its last lease.
+    /// Slots that are leased after the load's end, because the node was cut off, start late; and a load that was
+    /// corrected then continues. It ends with its last lease.
     #[test]
     fn a_pacer_that_follows_a_load_starts_all_that_is_leased_after_its_end() {
         let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));

@@ -5,37 +5,38 @@ use crate::load::Load;
 use crate::message::{NodeText, Run, State};
 use crate::progress::Progress;
 
-/// A node that has left no results and is not heard of.
+/// A node that has left no results and is silent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LostNode {
-    /// The frame in which it told what it was heard of last. What a store that stood still hears later is old.
+    /// The frame of the node's last report. A store that was stalled may have received it much later.
     from: u64,
     /// Frames that it may have run without the store since then.
     frames: u64,
-    /// The fewest nodes with which it has shared the load then.
+    /// The fewest nodes with which it may have shared the load then.
     members: u32,
-    /// Slots that it had started without the store before, which had not heard whose they are.
+    /// Slots that it had started without the store and whose owners it did not know.
     unmarked: u64,
 }
 
 impl LostNode {
-    /// None if a node has told all, or most likely will. Behind the load (`is_past`) it has not yet.
+    /// `None` if a node has reported everything, or most likely will. After the end of the load (`is_past`), a node
+    /// without results has not.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
         silent_us: u64,
         is_past: bool,
     ) -> Option<LostNode> {
-        // Of the last that has left nobody waits for the results.
+        // No node waits for the results of the last node that has left.
         let is_deserted = run.roster.nodes.is_empty();
         let is_over =
             is_past || run.state == State::Ended || is_deserted || run.is_absent(silent_us);
-        // One that was not heard of since the run began does not know that it has.
+        // A node that was not heard of since the run began does not know that the run has begun.
         let since_us = u64::try_from(text.seen_us - run.origin_us).ok()?;
         if text.has_results || !is_over {
             return None;
         }
-        // Of one that has told nothing yet, nothing is known.
+        // A node that has not reported anything yet may have started slots or not.
         let anything =
             Progress { limit_ns: u64::MAX, members: 1, told_ns: u64::MAX, ..Progress::default() };
         let told = Progress::read(&text.progress).unwrap_or(anything);
@@ -47,7 +48,7 @@ impl LostNode {
         })
     }
 
-    /// Slots that it had told as started, which may be another's.
+    /// Slots that it had reported as started, which may belong to others.
     pub(crate) fn unmarked(&self) -> u64 {
         self.unmarked
     }
@@ -78,7 +79,7 @@ mod tests {
 
     const SECOND_US: i64 = 1_000_000;
 
-    /// A node that told something at one moment, and was heard of at another, in seconds.
+    /// A node that made a report at one moment, and was heard of at another, in seconds.
     fn node(told: u64, heard: i64) -> NodeText {
         let limit_ns = 1_000_000_000;
         let progress =
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_that_stood_still_hears_late_is_old() {
+    fn a_report_that_a_stalled_store_receives_late_is_old() {
         let run = core().run().clone();
         let silent_us = 20_000_000;
         let perhaps = |told, heard| {
@@ -121,13 +122,13 @@ mod tests {
         };
         let (alone, two) = (perhaps(Some(1)), perhaps(None));
         assert!(alone > two, "{alone} and {two}");
-        // The store has answered with a larger roster than the one by which the node has told.
+        // The store has answered with a larger roster than that of the node's report.
         assert_eq!(perhaps(Some(4)), two);
         assert_eq!(perhaps(Some(0)), alone);
     }
 
     #[test]
-    fn behind_the_load_a_node_without_results_has_not_told_all() {
+    fn after_the_load_a_node_without_results_has_not_reported_all() {
         let run = core().run().clone();
         let (living, done) = (node(2, 2), NodeText { has_results: true, ..node(2, 2) });
         let is_silent = |node: &_, is_past| LostNode::of(node, &run, 0, is_past).is_some();

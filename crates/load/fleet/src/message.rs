@@ -1,5 +1,5 @@
-//! What nodes ask of the store, and what it answers. Each request is one round trip, and the store
-//! decides it in one step.
+//! Defines the requests of nodes to the store, and its answers. Each request is one round trip, and the store decides
+//! it in one step.
 //!
 //! A *frame* is a short part of the schedule, and a *track* some of its slots; nodes claim tracks of frames. The
 //! *roster* is the list of nodes that are there. `docs/FLEET-PROTOCOL.md` explains the other terms.
@@ -15,15 +15,15 @@ use std::ops::Range;
 /// A request about a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// A new node. Whoever is the first makes the run.
+    /// A new node joins. The first one makes the run.
     Join(Join),
     /// How the run is; also a sign of life, if a node of this run asks.
     Look {
         node: Option<(String, NodeId)>,
     },
-    /// What the nodes have told.
+    /// The reports of the nodes.
     Nodes,
-    /// The results of the nodes, or what they have told of them so far.
+    /// The results of the nodes, final or interim.
     Results,
     /// The owners of all frames from the chunk on, up to another chunk: a chunk has 64 frames.
     Owners {
@@ -31,7 +31,7 @@ pub(crate) enum Request {
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// The node has run these portions, whoever owns them: they become the node's if they are free.
+    /// The node has run these portions. Those that are free become the node's.
     Mark {
         id: String,
         node: NodeId,
@@ -57,7 +57,7 @@ pub(crate) enum Request {
         /// The first frame after the load; none if it never ends.
         ends: Option<u64>,
     },
-    /// The slots of some frames in a row are counted for their owners, and whose each was is forgotten.
+    /// The slots of consecutive frames are counted for their owners, and the owner of each track is forgotten.
     Count {
         id: String,
         from: u64,
@@ -71,13 +71,14 @@ pub(crate) enum Request {
         from: u64,
         portions: Vec<Portion>,
     },
-    /// The node's results so far, in place of those that it told before.
+    /// The node's results so far, which replace those that it reported before.
     Tell {
         id: String,
         node: NodeId,
         results: Vec<u8>,
     },
-    /// The node is done. Its results are kept for whoever puts them together. Empty ones are those that it told.
+    /// The node is done. Its results are kept, to be merged with those of the others. Empty results keep those of its
+    /// last report.
     Finish {
         id: String,
         node: NodeId,
@@ -95,7 +96,7 @@ pub(crate) struct Portion {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
-    /// What people call the node.
+    /// A name for the node, which people choose.
     pub(crate) name: String,
     /// A number for the run, if this makes it.
     pub(crate) id: String,
@@ -105,7 +106,7 @@ pub(crate) struct Join {
     pub(crate) frames: Frames,
     /// How many frames ahead the node has to ask, as in a [`Claim`].
     pub(crate) lead: u64,
-    /// The load; none takes part in whatever the run's load is.
+    /// The load; `None` to take the run's.
     pub(crate) load: Option<LoadText>,
 }
 
@@ -129,7 +130,7 @@ pub(crate) struct Claim {
     /// The sequence of the last claim or mark that was answered. A store that does not know of it has
     /// forgotten something.
     pub(crate) answered: u64,
-    /// The last epoch that the node has heard of.
+    /// The last epoch that the node knows.
     pub(crate) epoch: u64,
     /// How many frames ahead the node has to ask, because its round trips take so long.
     pub(crate) lead: u64,
@@ -144,7 +145,7 @@ pub(crate) struct Claim {
     pub(crate) roster: u64,
     /// Up to which frame slots have been counted, as far as the node knows.
     pub(crate) counted: u64,
-    /// How far the node is, for those who look.
+    /// The progress of the node, for observers.
     pub(crate) progress: String,
     pub(crate) asks: Vec<Ask>,
 }
@@ -155,7 +156,7 @@ pub(crate) struct Ask {
     pub(crate) take: Take,
 }
 
-/// Which tracks a node wants.
+/// The tracks that a node asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
     /// Up to `most` of the own tracks of number `rank` of `nodes` nodes.
@@ -164,11 +165,11 @@ pub(crate) enum Take {
     Share { nodes: u32, most: u32 },
     /// All that is free in a frame that the node has missed.
     Missed,
-    /// No tracks: the node wants to know the owners.
+    /// No tracks: the node only needs the owners.
     Nothing,
 }
 
-/// What the other nodes do when a node is done.
+/// The state of the other nodes when a node is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     /// All are done or have died, and this node is the first to know.
@@ -178,7 +179,7 @@ pub(crate) enum Others {
     GoOn,
 }
 
-/// Whether the run goes on.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not all nodes are there.
@@ -188,7 +189,7 @@ pub(crate) enum State {
     Ended,
 }
 
-/// All that the store knows of a run but the owners.
+/// The store's data of a run, except the owners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) id: String,
@@ -207,7 +208,7 @@ pub(crate) struct Run {
     pub(crate) seed: u64,
     /// The first frame after the load; none if it never ends.
     pub(crate) ends: Option<u64>,
-    /// The versions of the load, of which the first is what the run began with.
+    /// The versions of the load. The first is the load with which the run began.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
     /// How many nodes have joined so far.
@@ -219,16 +220,16 @@ pub(crate) struct Run {
     pub(crate) counted: Counted,
 }
 
-/// Frames whose slots have been counted for their owners, who are forgotten.
+/// Frames whose slots have been counted for their owners. The owners of the tracks are forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// The first frame after them.
     pub(crate) until: u64,
-    /// Slots of each node; none: those that nobody owned.
+    /// Slots of each node; `None`: those without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// What the load is from a frame on. The load up to there is what it was.
+/// The load from a frame on. Up to that frame, the earlier versions apply.
 ///
 /// A change that few nodes know of may be lost with the store's data, and another one made in its place. Then
 /// nodes know as many versions as the store, and not the same ones.
@@ -239,7 +240,7 @@ pub(crate) struct Version {
     pub(crate) from: u64,
     /// The load from there on; none if it is over.
     pub(crate) shape: Option<String>,
-    /// What goes on after a pause, while there is one.
+    /// The shape that continues after a pause; `None` unless the run is paused.
     pub(crate) rest: Option<String>,
 }
 
@@ -262,8 +263,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Whether a node has not been heard of for so long that it is dead, or cut off. The store's script
-    /// has the same rule for the roster.
+    /// Whether a node has been silent for long enough to count as dead or cut off. The store's script has the same rule
+    /// for the roster.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -277,13 +278,13 @@ impl Run {
         self.versions.last().map_or(0, |latest| latest.change)
     }
 
-    /// What its nodes wait for.
+    /// The condition that its nodes wait for.
     pub(crate) fn waits(&self) -> Waits {
         let here = u32::try_from(self.roster.nodes.len()).unwrap_or(u32::MAX);
         Waits::ForNodes { here, awaited: self.awaited }
     }
 
-    /// The first frame that nobody can have claimed by a moment of the run.
+    /// The first frame that no node can have claimed by a moment of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
     }
@@ -314,10 +315,10 @@ pub(crate) enum Answer {
     Other,
     /// The run is of this other version.
     Foreign(String),
-    /// The load is not the one that was asked for.
+    /// The load is not the requested one.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// Nobody can join any more, and no new run can begin yet: the load is over and some nodes are not done, or all of
+    /// No node can join any more, and no new run can begin yet: the load is over and some nodes are not done, or all of
     /// them are, since just now.
     Ending,
     Run(Box<Run>),
@@ -326,8 +327,8 @@ pub(crate) enum Answer {
     /// The owners of one chunk after the other, and up to which frame they have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// Portions that belong to others, for a mark; those that were given back, for a leave. Of frames before
-    /// this one nobody knows whose they are.
+    /// For a mark: the portions that belong to others. For a leave: the portions that were given back. Owners of frames
+    /// before this one are no longer known.
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
@@ -337,7 +338,7 @@ pub(crate) enum Answer {
     TooLate,
 }
 
-/// What a node has told.
+/// The last report of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
@@ -345,7 +346,7 @@ pub(crate) struct NodeText {
     /// When it was heard of last, in microseconds of the store's clock.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
-    /// How many nodes there were in the roster that it was told last, if that was not the one before.
+    /// How many nodes the roster had that was sent to it last, if that was not the roster before.
     pub(crate) members: Option<u32>,
     /// Whether the node has left or is done.
     pub(crate) is_finished: bool,
@@ -353,21 +354,21 @@ pub(crate) struct NodeText {
     pub(crate) has_results: bool,
 }
 
-/// What a node has done, in the form that its program gives it.
+/// The results of a node, in the form that its program gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeResults {
     /// The node's number, from 1 on.
     pub number: u16,
-    /// What the node has given.
+    /// The results as the node gave them.
     pub bytes: Vec<u8>,
-    /// Whether that is all: the node was [done](crate::Node::finish). Otherwise it is what it
-    /// [told](crate::Node::tell) last.
+    /// Whether they are final: the node was [done](crate::Node::finish). Otherwise they are those that it
+    /// [reported](crate::Node::tell) last.
     pub is_final: bool,
 }
 
 impl NodeText {
-    /// Whether it has told that it knows a version of the load that comes after `before` others.
+    /// Whether it has reported that it knows a version of the load that comes after `before` others.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)
@@ -388,7 +389,7 @@ pub(crate) struct Claimed {
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,
-    /// What has been counted, if that is at least a chunk (64 frames) more than the node knew, or less than it knew.
+    /// The counted frames, if they are at least a chunk (64 frames) more than the node knew, or fewer than it knew.
     pub(crate) counted: Option<Counted>,
     /// The owners for each ask, in order.
     pub(crate) owners: Vec<Owners>,

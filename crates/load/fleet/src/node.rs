@@ -28,7 +28,7 @@ pub struct Node {
     pub(crate) head: Duration,
 }
 
-/// What a node's thread tells.
+/// The state that a node's thread shares with its callers.
 #[derive(Debug)]
 pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 
@@ -36,15 +36,15 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStatus {
-    /// How many nodes there are, as the store said last.
+    /// How many nodes there are, by the store's last answer.
     pub nodes: u32,
     /// Whether it is the first of them in the order in which they have joined: one node of a fleet, for
     /// what is done once.
     pub is_first: bool,
     /// For how long the node has been without the store; none while it is there.
     pub blind: Option<Duration>,
-    /// In how many frames so far the node has started its own slots by the last roster, because it
-    /// could not know who has claimed what. Only then slots can start twice.
+    /// In how many frames so far the node has started its own slots by the last roster, because it could not know the
+    /// claims of others. Only then slots can start twice.
     pub blind_frames: u64,
     /// How late the oldest slot is that has not started.
     pub late: Duration,
@@ -96,8 +96,8 @@ impl Node {
     /// callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load is over, and when
     /// the node leaves.
     ///
-    /// Take slots one at a time. Of a row, which starts with its first slot, later slots may go to another
-    /// node, and start twice.
+    /// Take slots one at a time. If you take a row, which starts with its first slot, its later slots may go to another
+    /// node and start twice.
     ///
     /// Its schedule belongs to the run. Change it by [`Control`](crate::Control); what you change here
     /// changes this node alone, and then its slots are not those of the run.
@@ -142,14 +142,13 @@ impl Node {
     /// [`Ended::Finished`](nanopace::Ended::Finished). Then call [`finish`](Node::finish).
     ///
     /// # Errors
-    /// [`FleetError::Store`] if the store can't be told.
+    /// [`FleetError::Store`] if the store does not answer.
     pub fn leave(&self) -> Result<(), FleetError> {
         self.order(Command::Leave)
     }
 
-    /// Tells how many slots that the [`pacer`](Node::pacer) has granted were not started after all, because
-    /// the callers stopped: they count as lost, and not as fired. Call it before
-    /// [`finish`](Node::finish).
+    /// Reports how many slots that the [`pacer`](Node::pacer) has granted were not started after all, because the
+    /// callers stopped: they count as lost, and not as fired. Call it before [`finish`](Node::finish).
     ///
     /// # Errors
     /// [`FleetError::Over`] if the node's thread has ended.
@@ -157,10 +156,10 @@ impl Node {
         self.order(|reply| Command::NotStarted(slots, reply))
     }
 
-    /// Tells the store what this node has done so far, for whoever watches the run, and for when the node dies:
-    /// [`Control::results`](crate::Control::results) has what was told last, until the node is done. Once a
-    /// second is often enough. It does not wait for the store, and claims do not wait for it; what can't be told is
-    /// made up for by the next telling.
+    /// Reports the node's interim results to the store, for observers of the run and in case the node dies:
+    /// [`Control::results`](crate::Control::results) returns the last ones until the node is done. Once a second is
+    /// often enough. The call does not wait for the store, and claims do not wait for it. The next report makes up for
+    /// one that fails.
     ///
     /// ```no_run
     /// # fn example(node: &nanopace_fleet::Node, done: u64) {
@@ -171,9 +170,9 @@ impl Node {
         self.telling.tell(results);
     }
 
-    /// The node is done: tells the store what became of its slots. `results` are kept for whoever puts
-    /// the results of all nodes together, with [`Control::results`](crate::Control::results). Empty ones leave
-    /// what the node [told](Node::tell) last.
+    /// Ends the node: reports what became of its slots. `results` are stored, so that
+    /// [`Control::results`](crate::Control::results) can return those of all nodes. Empty ones keep what the node
+    /// [reported](Node::tell) last.
     ///
     /// Call it when no caller takes slots any more. Slots that were leased and not started count as
     /// lost.
@@ -182,7 +181,7 @@ impl Node {
     /// the end of the load it waits up to 32 frames, and 625 ms at least, for nodes that are silent: they may have died.
     ///
     /// # Errors
-    /// [`FleetError::Store`] if the store can't be told.
+    /// [`FleetError::Store`] if the store does not answer.
     pub fn finish(mut self, results: Vec<u8>) -> Result<bool, FleetError> {
         let end = self.order(|reply| Command::Finish(results, reply));
         self.words = None;

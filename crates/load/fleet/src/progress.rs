@@ -1,6 +1,6 @@
-//! How far a node is, as it tells the store.
+//! The progress that a node reports to the store.
 
-/// What a node has done, and what it knows.
+/// A node's counts, and what it knows of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Slots that were started.
@@ -11,9 +11,9 @@ pub(crate) struct Progress {
     pub(crate) twice: u64,
     /// How late the node's oldest slot is.
     pub(crate) late_ns: u64,
-    /// For how long the node has run without the store, or had before it told this.
+    /// For how long the node has run without the store, or had before this report.
     pub(crate) blind_ns: u64,
-    /// Slots that were started without the store, which does not know of them yet. Another may own them.
+    /// Slots that were started without the store, which does not know of them yet. Other nodes may own them.
     pub(crate) unmarked: u64,
     /// For how long the node goes on without the store.
     pub(crate) limit_ns: u64,
@@ -23,9 +23,9 @@ pub(crate) struct Progress {
     pub(crate) versions: u64,
     /// The number of the change that made the last of these versions.
     pub(crate) change: u64,
-    /// When the node told this, as a moment of the run in nanoseconds. The store may have heard it much later.
+    /// When the node reported this, as a moment of the run in nanoseconds. The store may have received it much later.
     pub(crate) told_ns: u64,
-    /// By how much the node's clock was set to follow the store's, in all.
+    /// By how much the node's clock was set to follow the store's, in total.
     pub(crate) stepped_ns: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Estimates the round-trip time to the store and its variation, as TCP does for its retransmission timer
 //! (RFC 6298, sections 2.2, 2.3 and 5.5).
 
-/// The longest time for which an answer is waited for.
+/// The longest time to wait for an answer.
 const MOST_NS: u64 = 3_000_000_000;
 
 /// Round trips to the store.
@@ -10,7 +10,7 @@ pub(crate) struct RoundTrips {
     last_ns: u64,
     smooth_ns: u64,
     varies_ns: u64,
-    /// Requests in a row that had no answer.
+    /// Consecutive requests without an answer.
     failures: u32,
 }
 

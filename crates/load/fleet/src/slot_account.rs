@@ -12,18 +12,16 @@ use std::time::Duration;
 /// How many chunks of owners are read at once.
 const CHUNKS: u64 = 64;
 
-/// What became of each slot of a run. It [closes](Account::closes) if
-/// `expected = fired + shed + lost - twice`, for each node and in total, where what a node was
-/// expected to start is what the store knows it to own.
+/// The account of each slot of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, for
+/// each node and in total. A node is expected to start the slots that the store knows it to own.
 ///
-/// A node that was killed, or stays cut off, has not told all. Then the account does not close either, and
-/// has bounds: [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most),
-/// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and
-/// [`twice`](Account::twice) to [`twice_at_most`](Account::twice_at_most).
+/// The account of a run with a node that was killed, or stays cut off, is incomplete. Then it does not close, and has
+/// bounds: [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most),
+/// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and [`twice`](Account::twice) to
+/// [`twice_at_most`](Account::twice_at_most).
 ///
-/// While the run goes on, slots of the last frames count as lost, because nodes tell what they have
-/// started a few times per second. Behind the end of its load it has bounds until all nodes have given their
-/// results.
+/// During the run, slots of the last frames count as lost, because nodes report their started slots a few times per
+/// second. After the end of the load, the account has bounds until all nodes have given their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
@@ -40,13 +38,13 @@ pub struct Account {
     pub nodes: Vec<NodeAccount>,
 }
 
-/// What became of a node's slots.
+/// The account of a node's slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeAccount {
     /// The node's number, from 1 on.
     pub number: u16,
-    /// What people call the node.
+    /// A name for the node, which people choose.
     pub name: String,
     /// Slots that it owned.
     pub claimed: u64,
@@ -54,24 +52,24 @@ pub struct NodeAccount {
     pub fired: u64,
     /// Slots that its late policy skipped.
     pub shed: u64,
-    /// Slots that it started while they were another's.
+    /// Slots that it started while another node owned them.
     pub twice: u64,
     /// Slots that it owned and never started; negative if it has started more than it had, and then
     /// the account does not close.
     pub lost: i64,
     /// How many of the lost slots a silent node without results may have started after all.
     pub untold: u64,
-    /// How many slots of others a silent node may have started besides, because it may have gone on without
-    /// the store. It does so for a bounded time, and with its part of the load.
+    /// How many slots of other nodes a silent node may have started, because it may have gone on without the store. It
+    /// does so for a bounded time, and with its part of the load.
     pub perhaps_twice: u64,
-    /// How late the node's oldest slot was when it was heard of last.
+    /// How late the node's oldest slot was in its last report.
     pub late: Duration,
-    /// For how long the node had been without the store when it was heard of last.
+    /// For how long the node had been without the store in its last report.
     pub blind: Duration,
     /// By how much the node's clock was set to follow the store's clock, in total. More than 0 means that one of the
     /// two clocks was set during the run, or that the node's machine was suspended.
     pub stepped: Duration,
-    /// How long ago the node was heard of last.
+    /// How long ago the last message of the node arrived.
     pub silent: Duration,
     /// Whether the node has left or is done. One that has not, and has been silent for long, is dead.
     pub is_finished: bool,
@@ -102,7 +100,7 @@ impl Account {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// What [`fired`](Account::fired) is if silent nodes have started all that they may have.
+    /// The value of [`fired`](Account::fired) if silent nodes have started all that they may have.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -110,14 +108,14 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// How many slots silent and [forgotten](Account::forgotten) nodes may have started twice. Nobody knows how
-    /// long a forgotten one goes on without the store, nor with which part of the load.
+    /// How many slots silent and [forgotten](Account::forgotten) nodes may have started twice. It is not known how long
+    /// a forgotten one goes on without the store, and with which part of the load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
     }
 
-    /// What [`lost`](Account::lost) is if silent nodes have started all that they owned.
+    /// The value of [`lost`](Account::lost) if silent nodes have started all that they owned.
     #[must_use]
     pub fn lost_at_least(&self) -> i64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -125,14 +123,14 @@ impl Account {
         self.lost() - (unclaimed + untold).cast_signed()
     }
 
-    /// What [`twice`](Account::twice) is if silent nodes have gone on without the store for as long as they
-    /// do, and [forgotten](Account::forgotten) ones have started the whole load.
+    /// The value of [`twice`](Account::twice) if silent nodes have gone on without the store as long as they may, and
+    /// [forgotten](Account::forgotten) ones have started the whole load.
     #[must_use]
     pub fn twice_at_most(&self) -> u64 {
         self.twice() + self.perhaps_twice()
     }
 
-    /// Whether all nodes have told what they did.
+    /// Whether all nodes have given their results.
     #[must_use]
     pub fn is_told(&self) -> bool {
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
@@ -145,8 +143,8 @@ impl Account {
         self.closes() && (self.lost(), self.twice()) == (0, 0)
     }
 
-    /// Whether all is told, `expected = fired + shed + lost - twice`, and no node has started more than
-    /// it had.
+    /// Whether all nodes have given their results, `expected = fired + shed + lost - twice`, and no node has started
+    /// more slots than it had.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();
@@ -158,7 +156,7 @@ impl Account {
     }
 }
 
-/// The account of a run up to a frame. None if frames have been counted since the run was looked at.
+/// The account of a run up to a frame. `None` if frames have been counted since the run was read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,
@@ -228,10 +226,10 @@ fn of_node(
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
     let silence = LostNode::of(text, run, silent_us, is_past);
-    // What a silent node has started without owning it and not told is more than it had.
+    // Slots that a silent node has started without owning them, and has not reported, are more than it had.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };
-    // Of the slots that it has told, as many may be another's.
+    // Just as many of the slots that it has reported may belong to another node.
     let unsaid = silence.map_or(0, |silence| silence.unmarked());
     let lost = (claimed + twice + unsaid).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {
@@ -252,7 +250,7 @@ fn of_node(
     }
 }
 
-/// What the nodes have told, and when that was asked.
+/// The last reports of the nodes, and when they were read.
 pub(crate) fn nodes(store: &mut impl Store) -> Result<(Vec<NodeText>, i64), FleetError> {
     let reply = store.call(&Request::Nodes)?;
     match reply.answer {

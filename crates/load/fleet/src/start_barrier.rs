@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a node waits for before its run starts.
+/// The condition that a node waits for before its run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {

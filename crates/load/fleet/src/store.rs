@@ -1,4 +1,4 @@
-//! The store, behind which there is Redis or Valkey.
+//! The store that nodes share: Redis or Valkey.
 
 #[cfg(feature = "redis")]
 mod place;

@@ -24,11 +24,11 @@ pub(crate) enum Command {
     Leave(Sender<Result<(), FleetError>>),
     NotStarted(u64, Sender<Result<(), FleetError>>),
     Finish(Vec<u8>, Sender<Result<bool, FleetError>>),
-    /// Nobody has the node any more.
+    /// The node was dropped.
     Drop,
 }
 
-/// A request and its answer, and when they went and came by the machine's clock.
+/// A request and its answer, with the times of both by the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,

@@ -44,8 +44,8 @@ pub(crate) type NodeId = u16;
 pub(crate) struct Owners(pub(crate) Vec<u8>);
 
 impl Owners {
-    /// The owner of each track, which is none while the track is free. Tracks after the last one that was
-    /// claimed may be missing.
+    /// The owner of each track, which is `None` while the track is free. Tracks after the last one that was claimed may
+    /// be missing.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<NodeId>> + '_ {
         let pairs = self.0.chunks_exact(2);
         pairs.map(|pair| Some(u16::from_be_bytes([pair[0], pair[1]])).filter(|&id| id > 0))

@@ -1,4 +1,4 @@
-//! The slots that a node has run in frames that are not counted yet. Frames in a row take as much memory as
+//! Records the slots that a node has run in frames that are not counted yet. Consecutive frames take as much memory as
 //! one frame, if the same roster gave the node the same tracks in each.
 
 use crate::frames::Frames;
@@ -6,15 +6,15 @@ use crate::message::Portion;
 use crate::track_ownership::TrackSet;
 use std::ops::Range;
 
-/// What a node has run.
+/// The tracks that a node has run.
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
-    /// What was run, in the order of the frames.
+    /// The tracks that were run, in the order of the frames.
     ran: Vec<Ran>,
 }
 
-/// Frames in a row, and on which of their tracks they were run.
+/// Consecutive frames, and the tracks of them that were run.
 #[derive(Debug)]
 struct Ran {
     frames: Range<u64>,
@@ -59,7 +59,7 @@ impl UncountedFrames {
         self.ran.push(Ran { frames: frame..frame + 1, which });
     }
 
-    /// What was run in a frame, if it is there.
+    /// The tracks that were run in a frame, if any.
     pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;
@@ -87,7 +87,7 @@ impl UncountedFrames {
         taken
     }
 
-    /// Forgets what comes before a frame, which nobody asks for any more.
+    /// Forgets what was run before a frame that is not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.ran.retain(|ran| ran.frames.end > until);
         if let Some(first) = self.ran.first_mut() {

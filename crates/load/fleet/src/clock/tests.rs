@@ -1,4 +1,4 @@
-//! Tests: of which round trips a clock believes what.
+//! Tests: which round trips a clock uses.
 
 use super::*;
 use nanopace::ManualClock;
@@ -30,7 +30,7 @@ fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
 }
 
 #[test]
-fn of_round_trips_before_a_clock_was_set_none_is_the_best() {
+fn a_round_trip_before_a_clock_was_set_is_never_the_best() {
     for step_ms in [-60_000, -10, 10, 60_000] {
         assert_eq!(best_ahead_ms(&[(0, 0), (1, 0), (1, step_ms)]), step_ms);
         assert_eq!(best_ahead_ms(&[(0, step_ms), (50, step_ms), (1, step_ms)]), step_ms);
@@ -96,8 +96,8 @@ fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
     assert_eq!(stepped_ms(trips(5_000).chain(trips(60_000))), 60_000);
 }
 
-/// A machine's clock makes a step forwards after two seconds, or stands still for as long. Returns how far the run's
-/// clock is from the store's after each tenth of a second, in nanoseconds.
+/// The machine's clock jumps forward after two seconds, or stops for the same time. Returns the difference between the
+/// run's clock and the store's after each tenth of a second, in nanoseconds.
 fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);
@@ -122,7 +122,7 @@ fn a_clock_that_was_set_follows_the_store() {
 }
 
 #[test]
-fn a_standing_clock_stands() {
+fn a_stopped_clock_does_not_advance() {
     let clock = RunClock::standing();
     assert_eq!([clock.now_ns(), clock.now_ns()], [0, 0]);
 }

@@ -1,4 +1,4 @@
-//! What follows from the store's answers, and from no answer.
+//! Handles the store's answers, and requests that stay without an answer.
 
 use super::{Core, LastReply};
 use crate::error::FleetError;
@@ -63,23 +63,23 @@ impl Core {
         Ok(())
     }
 
-    /// Notes that the store has answered a request, whatever it says.
+    /// Notes that the store has answered a request, with any answer.
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
-        // A trip during which the node stood still says nothing of the next ones.
+        // A round trip during which the node was stalled says nothing about the next ones.
         if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
             self.trips.took(trip_ns);
         }
         self.asks_from = 0;
-        // After an answer to a mark, the node still does not know who owns what, and the claim that would tell it may
-        // come after other marks, too late.
+        // After an answer to a mark, the node still does not know the owners, and the claim that returns them may come
+        // after other marks, too late.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
             self.last_reply = LastReply::Answer;
         }
     }
 
-    /// Hears that other nodes own tracks that this node has. It drops them if there is time. Otherwise it counts those
-    /// that it has run as started twice.
+    /// Handles tracks of this node that other nodes own. It drops them if there is time. Otherwise it counts those that
+    /// it has run as started twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -95,7 +95,7 @@ impl Core {
         }
     }
 
-    /// Takes in the answer to a claim: what the run has become, and who owns the frames that were asked for.
+    /// Handles the answer to a claim: the state of the run, and the owners of the frames in it.
     fn hears_claimed(
         &mut self,
         claim: &Claim,
@@ -108,7 +108,7 @@ impl Core {
         let new = self.new_versions(&answer);
         // The store grants nothing to a node that has missed more than one version.
         if answer.versions.len() <= 1 && !store_knows_less {
-            // From there on the load is not the one by which the node has asked.
+            // From that frame on, the load is not the one of the claim.
             let changed_from = self.changed_from(&new);
             for (ask, owners) in claim.asks.iter().zip(&answer.owners) {
                 if ask.frame < changed_from {
@@ -125,8 +125,8 @@ impl Core {
         Ok(())
     }
 
-    /// Hears what the run has become, except its load and its roster. Returns whether the store knows less of the run
-    /// than the node. If it does, or has been filled again, the node will tell it what it knows.
+    /// Takes over the state of the run, except its load and its roster. Returns whether the store knows less of the run
+    /// than the node. If it does, or has been filled again, the node will write back what it knows.
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
         let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
@@ -143,11 +143,11 @@ impl Core {
         store_knows_less
     }
 
-    /// Hears who owns a frame that the node has asked for.
+    /// Takes over the owners of a frame that the node has asked for.
     fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let owned = owners.of(self.node);
         if self.is_below_floor(ask.frame) {
-            // Nobody can claim the frame, so each node runs its own tracks.
+            // No node can claim the frame, so each node runs its own tracks.
             let tracks: TrackSet = self.own(ask.frame).iter().chain(owned.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
@@ -177,10 +177,10 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Whether the node has to ask for a frame again, because pieces that it needs are free. The claim came too early or too
-    /// late and took nothing. Or the pacer cannot be told of more once it has been told of the frame: then the node needs
-    /// all that is free, and can have it after the frame has closed. Nothing can be had before the floor, in frames that
-    /// were counted, and once the run is over.
+    /// Whether the node has to ask for a frame again, because pieces that it needs are free. Either the claim came too
+    /// early or too late and took nothing. Or the pacer has its leases of the frame and cannot take more: then the node
+    /// needs all that is free, and can have it after the frame has closed. Nothing can be had before the floor, in
+    /// frames that were counted, and once the run is over.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
         // A leaving node does not wait for what others leave.
@@ -203,21 +203,20 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Whether a frame lies before the floor, so that nobody can claim it, and the node does not know what it has
+    /// Whether a frame lies before the floor, so that no node can claim it, and the node does not know its tracks
     /// there.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node tell the store all that it knows of the run and all that it has: the store has forgotten
-    /// something.
+    /// Makes the node write back all that it knows of the run and all that it has: the store has forgotten something.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// Makes the node tell the store all that it has and has run: the store may have forgotten it.
+    /// Makes the node mark all that it has and has run: the store may have forgotten it.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
         let portions = self.book.past().portions().chain(self.book.portions());

@@ -1,4 +1,4 @@
-//! What is asked of the store. When, is in `moments`.
+//! Builds the requests to the store. `moments` decides when they are made.
 
 use super::{Core, LastReply};
 use crate::error::FleetError;
@@ -9,12 +9,12 @@ use crate::message::{Ask, Claim, Portion, Request, Take};
 /// The most portions that are marked in one request.
 const MOST_MARKED: usize = 64;
 
-/// The most frames that are asked for in one request.
+/// The most frames in one request.
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// The next request, if one is due by now. `is_late` says whether the node's oldest slot is more than a frame
-    /// late; `progress` is what the node tells the others of itself.
+    /// The next request, if one is due by now. `is_late`: whether the node's oldest slot is more than a frame late.
+    /// `progress`: the progress that the node reports to the others.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -38,23 +38,22 @@ impl Core {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// Whether the store has to be told something before the node claims anything. A node that has failed claims
+    /// Whether the node has to send a repair to the store before it claims anything. A node that has failed claims
     /// nothing more.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
-        // What the node is about to run without a claim is marked first, before others claim it.
+        // Portions that the node is about to run without a claim are marked first, before others claim them.
         let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// A claim of nothing, by whose answer the node hears whether the store has forgotten something.
+    /// A claim of nothing. Its answer shows whether the store has forgotten something.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
-    /// The next request of a node that is about to leave; None once it knows what it has up to the frame in which it
-    /// leaves. After the last update its pacer can be told nothing more. While an answer is on its way, that frame moves
-    /// on.
+    /// The next request of a node that is about to leave; `None` once it knows its tracks up to the frame in which it
+    /// leaves. After the last update its pacer takes no more. While an answer is on its way, that frame moves on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -69,8 +68,8 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Whether a node that leaves has something to ask and has to wait with it. The store's clock is off, and would still
-    /// be, or the store has not answered.
+    /// Whether a node that leaves has to wait before it sends its next request: the store's clock is off and would
+    /// still be, or the store has not answered.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
@@ -83,10 +82,10 @@ impl Core {
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// What a node claims if it leaves while it is late, or was late shortly before; None for others. Such a node has
-    /// put off asking for what is left. It asks for that now, because the others may have no time for it, or there may
-    /// be no others. If all of it lies in frames in which the node would take no part, it asks for nothing: its pacer
-    /// would not start that.
+    /// The claim of a node that leaves while it is late, or was late shortly before; `None` for other nodes. Such a
+    /// node has put off asking for the tracks that are left. It asks for them now, because the others may have no time
+    /// for them, or there may be no others. If all of them lie in frames in which the node would take no part, it asks
+    /// for nothing: its pacer would not start those slots.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -98,15 +97,15 @@ impl Core {
             return None;
         }
         if self.urgent.is_some() {
-            // Until the store is told, it grants nothing, or what this node does not take.
+            // Until this request arrives, the store grants nothing, or grants tracks that this node does not take.
             return self.urgent.clone();
         }
         Some(self.claim(asks, progress))
     }
 
-    /// What a late node that leaves asks for in frames that have not closed: all that is left. Where the others have
-    /// not asked for their own tracks yet, it first asks for its own. Over a slow link it can't wait there until they
-    /// have asked, or it would never know all that it has. These are no more than [`MOST_ASKED`], since no lead is
+    /// The asks of a late node that leaves, for frames that have not closed: all tracks that are left. Where the others
+    /// have not asked for their own tracks yet, it first asks for its own. Over a slow link it can't wait there until
+    /// they have asked, or it would never know all its tracks. These are no more than [`MOST_ASKED`], since no lead is
     /// longer.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
@@ -145,8 +144,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// A claim by these asks, which may be none. While the store's clock is off, it would grant what this node does not
-    /// take: then it is a claim of nothing, by whose answer the node hears whether the clock is right again.
+    /// A claim by these asks, which may be none. While the store's clock is off, it would grant tracks that this node
+    /// does not take: then it is a claim of nothing, and its answer shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -169,8 +168,8 @@ impl Core {
         })
     }
 
-    /// The next request of a node that ends. The first is a sign of life: its answer says whether the store has forgotten
-    /// something (`has_heard`). Then come repairs, and at last the results.
+    /// The next request of a node that ends. The first is a sign of life: its answer shows whether the store has
+    /// forgotten something (`has_heard`). Then come repairs, and at last the results.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -184,8 +183,8 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// The next request that tells the store something which it does not know, if there is one: the urgent one, or a
-    /// mark of portions.
+    /// The next request with something that the store does not know, if there is one: the urgent one, or a mark of
+    /// portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
@@ -202,7 +201,7 @@ impl Core {
     pub(super) fn advance(&mut self, now: u64) {
         let until = self.first_not_asked_for(now).min(self.end());
         if until > self.book.next() {
-            // A node that has just stood still is late for that alone, and may be fast enough.
+            // A node that has just woken from a stall is late for that reason alone, and may be fast enough.
             let has_just_woken = self.woke_at == self.awake_at;
             self.appetite = if self.is_late && !has_just_woken {
                 self.appetite / 2.0
@@ -215,7 +214,7 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// What the node asks for now: in frames that have not closed, and in frames that it has missed.
+    /// The asks that are due now: in frames that have not closed, and in frames that the node has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let wanted = self.wanted_entries(now);
         let due = wanted.filter(|(entry, moments)| moments.asks_for(entry.stage) <= now);
@@ -230,7 +229,7 @@ impl Core {
             .collect()
     }
 
-    /// What a claim asks for in a stage of a frame.
+    /// The tracks that a claim asks for in a stage of a frame.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -247,9 +246,9 @@ impl Core {
                 let own = self.frames().own(frame, rank, nodes).len();
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
-            // What is left is divided among this node and those after it in the roster, and this node takes one part.
-            // So the last one takes what the others have left. None takes more than `most`, so one that asks before the
-            // others leaves them their part.
+            // The remaining tracks are divided among this node and those after it in the roster, and this node takes
+            // one part. So the last node takes what the others have left. No node takes more than `most`, so a node
+            // that asks before the others leaves them their part.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

@@ -1,12 +1,12 @@
-//! Old frames are *counted*: how many slots each node owned in them is kept. Who owned which is then forgotten, here
+//! Counts old frames: keeps how many slots each node owned in them. The owners of their tracks are then forgotten, here
 //! and in the store.
 
 use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
-/// How old frames are when they are counted. The store must have been there for as long without a disturbance. Then
-/// nobody has anything to tell of them any more.
+/// How old frames are when they are counted. The store must have been available for that time without a disturbance.
+/// Then no node has anything left to report about them.
 const AGE_NS: u64 = 60_000_000_000;
 
 /// The most pieces, which are single tracks of frames, that are counted in one request, unless a single frame has
@@ -15,7 +15,7 @@ const MOST_PIECES: u64 = 1_024;
 
 impl Core {
     /// Notes that the store has answered a claim, in this epoch. If the store was away for long or was filled again,
-    /// that is a disturbance: nodes have something to tell of old frames. After a shorter silence, the other half of
+    /// that is a disturbance: nodes have reports about old frames to send. After a shorter silence, the other half of
     /// [`AGE_NS`] is left for that.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
@@ -63,7 +63,7 @@ mod tests {
         Counted { until, ..Counted::default() }
     }
 
-    /// An answer to a claim by which so much has been counted.
+    /// An answer to a claim in which the frames before `until` have been counted.
     fn hears_of(core: &mut Core, until: u64) {
         let request = core.sign_of_life("");
         let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_started_twice_stays_so_when_it_is_counted() {
+    fn slots_started_twice_stay_so_when_their_frame_is_counted() {
         let mut core = blind_until(40);
         let tracks: TrackSet = (0..16).collect();
         core.clash(&Portion { frame: 20, tracks }, core.awake_at);
@@ -82,9 +82,9 @@ mod tests {
         assert!(core.book.past().tracks(30).is_some());
     }
 
-    /// Nobody can say whose it was. What it has told before is not told again.
+    /// The owner is no longer known. Portions that were reported before are not reported again.
     #[test]
-    fn what_is_told_too_late_was_started_twice() {
+    fn slots_that_are_marked_too_late_count_as_started_twice() {
         let mut core = blind_until(40);
         let (now, unsaid) = (core.awake_at, core.unclaimed.unconfirmed.clone());
         let request = core.next_repair().unwrap();
@@ -99,12 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_has_counted_less_is_told() {
+    fn a_store_that_has_counted_less_gets_the_counts() {
         let mut core = core();
         hears_of(&mut core, 64);
         assert!(core.urgent.is_none());
         hears_of(&mut core, 0);
-        let Some(Request::Restore { run, .. }) = &core.urgent else { panic!("it is told") };
+        let Some(Request::Restore { run, .. }) = &core.urgent else {
+            panic!("the store gets a restore")
+        };
         assert_eq!(run.counted.until, 64);
     }
 

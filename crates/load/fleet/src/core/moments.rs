@@ -27,7 +27,7 @@ use crate::frames::LEAD;
 const SIGN_FRAMES: u64 = 5;
 
 /// The longest time between the claims of two nodes that follow each other in the roster. It is short, so that the
-/// store wakes up once for all of them or finds its caches warm, and long enough for it to hear them in order.
+/// store wakes up once for all of them or finds its caches warm, and long enough for them to arrive in order.
 const APART_NS: u64 = 250_000;
 
 /// The moments of one frame for one node, in nanoseconds of the run.
@@ -71,9 +71,9 @@ impl Core {
         Moments { own: asks_before(LEAD) + stagger, share, rest, closes, begins }
     }
 
-    /// The frames of which the node still has a use for what it may get. Once its pacer has been told of a frame, it
-    /// can have more of it only until the frame closes, and only if the answer comes before the frame begins. Two
-    /// round trips must be left: a claim that reaches the store too late takes nothing in its other frames either.
+    /// The frames of which the node can still use more tracks. Once its pacer has its leases of a frame, the node can
+    /// have more of it only until the frame closes, and only if the answer comes before the frame begins. Two round
+    /// trips must be left: a claim that reaches the store too late takes nothing in its other frames either.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));

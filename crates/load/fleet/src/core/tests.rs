@@ -1,4 +1,4 @@
-//! What a node does, on times and answers of the tests' own.
+//! Tests of a node's decisions, with times and answers that the tests choose.
 
 use super::*;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
@@ -38,7 +38,7 @@ fn all_that_is_left() -> Take {
     Take::Share { nodes: 1, most: 16 }
 }
 
-/// Looks around, as a node that is run does, up to a moment.
+/// Runs a node's turns up to a moment.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
@@ -123,7 +123,7 @@ fn a_node_that_asks_before_its_turn_leaves_the_others_their_part() {
 }
 
 #[test]
-fn what_a_node_that_leaves_gives_back_can_still_be_claimed() {
+fn tracks_that_a_leaving_node_gives_back_can_still_be_claimed() {
     for now in (20 * FRAME_NS..22 * FRAME_NS).step_by(1_000_000) {
         let (mut leaver, other) = (core(), core());
         let last = leaver.last_update(now);
@@ -161,7 +161,7 @@ pub(super) fn blind_until(frame: u64) -> Core {
 }
 
 #[test]
-fn all_is_told_again_when_others_have_repaired_the_store() {
+fn a_node_marks_all_again_when_others_have_repaired_the_store() {
     let mut core = blind_until(40);
     let request = core.sign_of_life("");
     core.unclaimed.to_mark.clear();
@@ -171,7 +171,7 @@ fn all_is_told_again_when_others_have_repaired_the_store() {
 }
 
 #[test]
-fn a_store_that_knows_less_versions_is_told_them() {
+fn a_store_that_knows_fewer_versions_gets_them() {
     let mut core = core();
     let request = core.sign_of_life("");
     let answer = Claimed { known: 0, ..claimed(&core) };
@@ -179,9 +179,9 @@ fn a_store_that_knows_less_versions_is_told_them() {
     assert!(matches!(core.urgent, Some(Request::Restore { .. })));
 }
 
-/// What was started by the old load counts as started twice, and is not marked.
+/// Slots that were started by the old load count as started twice, and are not marked.
 #[test]
-fn what_was_started_by_an_old_load_is_counted() {
+fn slots_started_by_an_old_load_are_counted() {
     let mut core = blind_until(30);
     let request = core.sign_of_life("");
     let versions =
@@ -196,7 +196,7 @@ fn what_was_started_by_an_old_load_is_counted() {
     assert!(core.resumes_in > 31);
 }
 
-/// It goes on taking part in the frames before, with what is left of them.
+/// It still takes part in the frames before, with the slots that are left of them.
 #[test]
 fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     let mut core = blind_until(30);
@@ -207,9 +207,9 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     assert_eq!((core.twice(), core.resumes_in), (0, 0));
 }
 
-/// What was started by the old load was due, and stays so: the run's account would say that it was lost.
+/// Slots that were started by the old load were due, and stay so: otherwise the run's account would count them as lost.
 #[test]
-fn what_was_due_by_an_old_load_stays_due() {
+fn slots_due_by_an_old_load_stay_due() {
     let mut core = blind_until(30);
     let now = 30 * FRAME_NS + FRAME_NS / 2;
     while let Some(update) = core.update() {
@@ -222,9 +222,9 @@ fn what_was_due_by_an_old_load_stays_due() {
     assert!(before > 0 && core.due_slots(now) == before, "{before}, {}", core.due_slots(now));
 }
 
-/// A pacer takes the end wherever it has come to, so it is not asked for ever.
+/// A pacer takes the end wherever it has come to, so the end is not repeated for ever.
 #[test]
-fn the_end_is_told_once() {
+fn the_pacer_gets_the_end_once() {
     let mut core = core();
     core.leaves_in = Some(core.book.next());
     let update = core.update().unwrap();
@@ -235,7 +235,7 @@ fn the_end_is_told_once() {
 
 /// A node that has nothing in the last frames may still get what another one gives back.
 #[test]
-fn the_end_is_not_told_before_the_last_frame_closes() {
+fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     let mut core = core();
     let first = core.book.next();
     core.leaves_in = Some(first + 3);
@@ -250,9 +250,9 @@ fn the_end_is_not_told_before_the_last_frame_closes() {
     }
 }
 
-/// What it is given before its last frame comes instead of what its pacer had, also instead of the end.
+/// Leases that the node gets before its last frame replace those of its pacer, and also replace the end.
 #[test]
-fn a_node_that_leaves_is_told_of_the_end_again() {
+fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     let mut core = core();
     let last = core.last_update(0);
     let _ = core.leave(&last);
@@ -288,7 +288,7 @@ fn only_what_the_pacer_had_was_started_twice() {
 
 /// A thread may already wait for a slot of what the node drops.
 #[test]
-fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
+fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     for (is_taken, slots) in [(true, 0), (false, 20)] {
         let (mut core, frame) = (core(), 23);
         core.book = FrameWindow::new(frame, core.frames());
@@ -304,9 +304,9 @@ fn what_is_dropped_too_late_for_the_pacer_was_started_twice() {
     }
 }
 
-/// A mark says of its own portions that the store knows them, and of no others.
+/// An answer to a mark confirms the portions of that mark, and no others.
 #[test]
-fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
+fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     let mut core = blind_until(30);
     let request = core.next_repair().unwrap();
     core.sent(30 * FRAME_NS);
@@ -318,7 +318,7 @@ fn what_is_run_while_a_mark_is_under_way_is_marked_next() {
     assert_eq!(core.unclaimed.to_mark.front(), Some(&run));
 }
 
-/// The load becomes another one from a frame on, and the node hears of it.
+/// Changes the load from a frame on; the node learns of it.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let request = core.sign_of_life("");
     let versions = vec![Version { change: 1, from, shape: Some(shape.to_owned()), rest: None }];
@@ -341,7 +341,7 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
     }
 }
 
-/// It had nothing, so its pacer can start the new load wherever that has come to.
+/// It had nothing, so its pacer can start the new load at any slot.
 #[test]
 fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     let mut core = core();
@@ -373,7 +373,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
 
 /// The store would make it the owner of slots that it has not started.
 #[test]
-fn what_was_run_by_an_old_load_is_not_told() {
+fn tracks_run_by_an_old_load_are_not_marked() {
     let mut core = blind_until(30);
     let cut = hears_of(&mut core, 20, SLOWER, 30 * FRAME_NS);
     core.gave_up_whole_frames(cut);
@@ -399,7 +399,8 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// It knows that it has nothing there, however late the answer is. Otherwise its pacer would never be told of the end.
+/// The node knows that it has nothing there, however late the answer is. Otherwise its pacer would never learn of the
+/// end.
 #[test]
 fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     let mut core = core();
@@ -426,9 +427,9 @@ fn a_node_that_sits_out_can_leave() {
     }
 }
 
-/// What it gives back is not marked afterwards, and does not count as due.
+/// The tracks that it gives back are not marked afterwards, and do not count as due.
 #[test]
-fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
+fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     let mut core = blind_until(30);
     let last = core.last_update(28 * FRAME_NS);
     core.advance(29 * FRAME_NS);
@@ -442,7 +443,7 @@ fn a_node_that_leaves_has_nothing_behind_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// What it puts off is not lost, and a node that comes back in small steps does not become late again.
+/// The tracks that it puts off are not lost, and a node that comes back in small steps does not fall behind again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -466,9 +467,9 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     );
 }
 
-/// Otherwise what it started twice would count for each time that it is told.
+/// Otherwise its slots that were started twice would count once for each report.
 #[test]
-fn what_was_run_without_the_store_is_told_once() {
+fn tracks_run_without_the_store_are_marked_once() {
     let mut core = core();
     let request = core.request(30 * FRAME_NS, false, "").unwrap();
     core.hears_no_answer(30 * FRAME_NS);
@@ -521,9 +522,9 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// What its pacer was told of the end went with the rest of the old load.
+/// The end that its pacer knew went with the rest of the old load.
 #[test]
-fn the_end_of_each_load_is_told() {
+fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);
     core.is_told_of_end = true;
     let cut = hears_of(&mut core, 20, "hold 1k/s 100ms", 30 * FRAME_NS);
@@ -536,7 +537,7 @@ fn the_end_of_each_load_is_told() {
 
 /// Slots that are not there any more count once, as those of an old load.
 #[test]
-fn what_clashed_by_an_old_load_counts_once() {
+fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
     for frame in [19, 25] {
         core.clash(&Portion { frame, tracks: (0..16).collect() }, 30 * FRAME_NS);
@@ -550,7 +551,7 @@ fn what_clashed_by_an_old_load_counts_once() {
 
 /// A store that has gone back may not know what a node has, and would give it to others.
 #[test]
-fn what_the_store_does_not_know_any_more_is_told_once() {
+fn portions_that_the_store_has_forgotten_are_marked_once() {
     let mut core = core();
     core.advance(30 * FRAME_NS);
     let frame = core.book.next() - 1;
@@ -604,7 +605,8 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
-/// What the store would give it meanwhile, others run without the store: it would count as lost, and as started twice.
+/// Other nodes run without the store what the store would grant to this node meanwhile. Those slots would count as
+/// lost, and as started twice.
 #[test]
 fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
@@ -639,9 +641,9 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// It has nothing to ask, and waits: it looked again and again without a pause.
+/// It has nothing to ask, and waits: earlier it ran turn after turn without a pause.
 #[test]
-fn a_node_that_has_failed_and_told_all_asks_no_more() {
+fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;
     for failure in [FleetError::Replaced, FleetError::Lost] {
         let mut core = core();

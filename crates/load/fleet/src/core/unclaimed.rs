@@ -1,16 +1,16 @@
-//! What a node has run without a claim, and how much it has started that another node owns.
+//! Records the tracks that a node has run without a claim, and how many of their slots another node owns.
 
 use crate::message::Portion;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
-/// What a node has run without a claim, and what others own of what it has started.
+/// The portions that a node has run without a claim, and how many of their slots others own.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Portions that the node runs and of which the store may not know. What the node runs blind is put in front, so
-    /// that the store knows of it before others claim it.
+    /// Portions that the node runs and of which the store may not know. Portions that the node runs blind are put in
+    /// front, so that the store knows of them before others claim them.
     pub(super) to_mark: VecDeque<Portion>,
-    /// By frame, how many slots were run blind of which the store has not told yet whose they are.
+    /// By frame, how many slots were run blind whose owners are not known yet.
     pub(super) unconfirmed: BTreeMap<u64, u64>,
     /// By frame, how many slots the node has started that another node owns.
     pub(super) twice_by_frame: BTreeMap<u64, u64>,
@@ -37,7 +37,7 @@ impl Unclaimed {
     }
 
     /// Notes that the store knows these portions now. They need not be the first ones of `to_mark` any more, because
-    /// other portions may have been run blind meanwhile. Nobody can say any more who owned frames before `counted`, so
+    /// other portions may have been run blind meanwhile. The owners of frames before `counted` are no longer known, so
     /// their slots count as started twice.
     pub(super) fn marked(&mut self, portions: &[Portion], counted: u64) {
         self.to_mark.retain(|portion| !portions.contains(portion));
@@ -52,15 +52,16 @@ impl Unclaimed {
         *self.twice_by_frame.entry(frame).or_default() += slots;
     }
 
-    /// Notes that frames before `until` have been counted. What was started twice in them stays so.
+    /// Notes that frames before `until` have been counted. Slots that were started twice in them stay counted so.
     pub(super) fn forget(&mut self, until: u64) {
         let kept = self.twice_by_frame.split_off(&until);
         self.twice_besides += mem::replace(&mut self.twice_by_frame, kept).values().sum::<u64>();
     }
 
     /// Notes that another load is in force from the frame `from` on, and that the node can take part in it from the
-    /// frame `next` on. What the node ran between by the old load is counted by its [`Cut`](super::versions::Cut). It is
-    /// not marked, because the store would make the node the owner of slots of the new load.
+    /// frame `next` on. Slots that the node ran in between by the old load are counted by its
+    /// [`Cut`](super::versions::Cut). They are not marked, because the store would make the node the owner of slots of
+    /// the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
         self.unconfirmed.retain(|&frame, _| frame < from);

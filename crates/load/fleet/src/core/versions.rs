@@ -20,14 +20,14 @@ pub(super) struct NewVersions {
     versions: Vec<Version>,
 }
 
-/// What a pacer has by the old load in frames in which a new load is in force. Such frames may have begun.
+/// The leases that a pacer has by the old load in frames in which a new load is in force. Such frames may have begun.
 #[derive(Debug)]
 pub(crate) struct Cut {
     /// The number of the slot from which on the pacer gives up what it has. It is the first slot of the new load or the
     /// first one of the old load that is not due, whichever comes later. Where the pacer's leases end before that, it
     /// is where they end.
     pub(crate) slot: u64,
-    /// What the pacer had by the old load, in those frames.
+    /// The portions that the pacer had by the old load, in those frames.
     pub(super) portions: Vec<Portion>,
     /// How many slots of it are in frames that are over, which the book goes on counting.
     pub(super) over: u64,
@@ -35,7 +35,8 @@ pub(crate) struct Cut {
     pub(super) old: Load,
     /// The first frame of the new load.
     pub(super) from: u64,
-    /// The first frame in which the node can take part by the new load; an earlier one if it heard of that in time.
+    /// The first frame in which the node can take part by the new load; an earlier one if it learned of the change in
+    /// time.
     pub(super) next: u64,
 }
 
@@ -52,13 +53,13 @@ impl Cut {
 }
 
 impl Core {
-    /// What the pacer has to give up before it is told of the new load, if anything.
+    /// The cut that the pacer has to make before it gets the new load, if any.
     pub(crate) fn take_cut(&mut self) -> Option<Cut> {
         self.cut.take()
     }
 
-    /// Notes that the pacer has given up the cut, and has nothing from `slot` on. What it has started before that slot
-    /// by the old load is not what the new load has there, so it counts as started twice.
+    /// Notes that the pacer has made the cut, and has nothing from `slot` on. The slots that it has started before
+    /// `slot` by the old load differ from those of the new load, so they count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
@@ -66,21 +67,21 @@ impl Core {
         if started > 0 {
             self.reached_slot = slot;
         }
-        // It goes on in frames before those of the new load, if it heard of that in time.
+        // It takes part in frames before those of the new load, if it learned of the change in time.
         if started > 0 || cut.next >= cut.from || self.resumes_in > cut.from {
             self.sit_out(cut.next.max(cut.from));
         }
     }
 
-    /// Notes that a pacer that starts whole frames, as that of a simulation, has given up the cut.
+    /// Notes that a pacer that starts whole frames, as that of a simulation, has made the cut.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
         self.gave_up(cut, slot);
     }
 
-    /// Lets the node take no part before the frame `from`, nor before the load has come to the slot that the pacer had
-    /// reached.
+    /// Keeps the node from taking part before the frame `from`, and before the load has come to the slot that the pacer
+    /// had reached.
     fn sit_out(&mut self, from: u64) {
         // The first frame that begins with that slot or a later one: steps double, then the rest is halved.
         let far = self.end().clamp(from, from + MOST_SITTING_OUT);
@@ -134,7 +135,7 @@ impl Core {
         Ok(())
     }
 
-    /// Puts a new load in force from the frame `from` on. What the pacer has there by the old load is cut.
+    /// Puts a new load in force from the frame `from` on. The pacer's leases there, by the old load, are cut.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
         // From the frame `unleased` on, the pacer has nothing. So it has started nothing there, even if those frames
         // are due already.

@@ -1,4 +1,4 @@
-//! Whether the scripts decide the same when they are played, as at a real server.
+//! Checks that the scripts decide the same in this process as at a real server.
 
 use crate::frames::Frames;
 use crate::message::{
@@ -108,7 +108,7 @@ fn a_run(both: &mut Both) {
     let first = both.frame(&run);
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
-    // All that can have been taken, also by a machine that stood still meanwhile.
+    // All that can have been taken, also by a machine that was stalled meanwhile.
     let portions: Vec<Portion> = (first..frame + 9)
         .map(|frame| Portion { frame, tracks: [0, 2, 4].into_iter().collect() })
         .collect();

@@ -1,13 +1,13 @@
-//! What happens next.
+//! The queue of events of a simulation.
 
 use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that happens at one moment. Tickets tell answers of a node's last request from others.
+/// Something that happens at one moment. A ticket identifies the node's last request and its answer.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A node looks around. Only the last one that was put in counts.
+    /// A node takes a turn. Only the last turn that was queued counts.
     Turn { machine: usize, number: u64 },
     /// A request arrives at the store.
     Request { machine: usize, ticket: u64, request: Box<Request> },
@@ -46,7 +46,7 @@ impl Ord for Entry {
     }
 }
 
-/// Events, by their time; those of one moment as they were put in.
+/// Events, sorted by time; those of the same moment in the order in which they were queued.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     heap: BinaryHeap<Reverse<Entry>>,

@@ -23,17 +23,17 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     }
 }
 
-/// Whatever happens, the truth is what the account says, or lies between what it says.
+/// In every case the true figures are those of the account, or lie within its bounds.
 fn is_within_bounds(outcome: &Outcome) {
     let ((fired, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
     assert!((fired..=most).contains(&outcome.fired), "{outcome:?}");
     let never = outcome.lost.cast_signed();
-    // What its owner never started, and another node did, is lost once and twice once.
+    // A slot that its owner never started, and another node did, counts once as lost and once as started twice.
     assert!((least - more.cast_signed()..=lost).contains(&never), "{outcome:?}");
     assert!(outcome.twice <= more && twice <= more, "{outcome:?}");
 }
 
-/// What its owner never started, and another node did, is lost once and twice once.
+/// A slot that its owner never started, and another node did, counts once as lost and once as started twice.
 fn is_true(outcome: &Outcome) {
     let (fired, lost, twice) = outcome.account;
     let both = twice - outcome.twice;
@@ -50,7 +50,7 @@ fn without_faults_each_slot_starts_once() {
     });
 }
 
-/// Neither what a node remembers nor what the store keeps grows with time.
+/// The memory of a node and of the store does not grow with time.
 #[test]
 fn a_day_takes_no_more_memory_than_an_hour() {
     let after = |hours: u64| {
@@ -58,7 +58,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
             nodes: 3,
             shape: format!("hold 1/s {hours}h"),
             frame: Duration::from_secs(10),
-            // What has been lost is claimed by others, so no two frames are alike.
+            // Other nodes claim tracks that were lost, so no two frames are alike.
             loss: 0.01,
             ..Setup::default()
         });
@@ -74,7 +74,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
 
 /// With all that can happen to nodes and the store before, meanwhile and afterwards.
 #[test]
-fn what_was_counted_is_what_has_happened() {
+fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
         0 => vec![Fault::Lose],
         1 => vec![Fault::Kill(0), Fault::Join],
@@ -145,10 +145,10 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
     });
 }
 
-/// What the store has not heard of it is not known, and the bounds are not far apart: a lead and a frame of
-/// its part that it may have started, and its part for as long as it goes on without the store.
+/// The store does not know the slots that were started after the last report. The bounds are close: a lead and a frame
+/// of the node's part that it may have started, and its part for as long as it goes on without the store.
 #[test]
-fn what_a_node_that_is_killed_has_done_lies_between_bounds() {
+fn the_slots_of_a_killed_node_lie_between_bounds() {
     let limit = ms(500);
     for at in [300, 1_500, 2_900, 2_999] {
         let setup = |seed| Setup {
@@ -166,7 +166,7 @@ fn what_a_node_that_is_killed_has_done_lies_between_bounds() {
     }
 }
 
-/// Others have started its part meanwhile. Nobody ever hears how much of it was started twice.
+/// Others have started its part meanwhile. It never becomes known how much of it was started twice.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -188,7 +188,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
 
 /// It did what it did when it could last, and that is not long ago.
 #[test]
-fn a_node_that_is_killed_after_it_was_frozen_or_just_before_it_tells_lies_between_bounds() {
+fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
         let setup = |seed| Setup {
             faults: vec![
@@ -203,7 +203,7 @@ fn a_node_that_is_killed_after_it_was_frozen_or_just_before_it_tells_lies_betwee
     }
 }
 
-/// Of the slots that the node has told, some may be another's, and some of its own were not started.
+/// Some of the slots that the node has reported may belong to another node, and some of its own were not started.
 #[test]
 fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bounds() {
     for back in 6..14 {
@@ -220,7 +220,7 @@ fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bound
     }
 }
 
-/// Of the first one nothing is known any more, its number excepted.
+/// Nothing is known about the first node any more, except its number.
 #[test]
 fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
     let setup = |seed| Setup {
@@ -231,7 +231,7 @@ fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
 }
 
 #[test]
-fn a_node_that_stands_still_loses_nothing_or_what_it_had() {
+fn a_node_that_stalls_loses_nothing_or_what_it_had() {
     for still in [10, 30, 50, 150, 700] {
         let setup = |seed| Setup {
             faults: vec![(ms(500 + seed), Fault::Freeze(0, ms(still)))],
@@ -245,7 +245,7 @@ fn a_node_that_stands_still_loses_nothing_or_what_it_had() {
 }
 
 #[test]
-fn a_store_that_stands_still_for_a_short_time_is_not_noticed() {
+fn a_short_stall_of_the_store_has_no_effect() {
     let setup = |seed| Setup {
         faults: vec![(ms(500 + seed), Fault::FreezeStore(ms(12 + seed)))],
         ..Setup::default()
@@ -254,7 +254,7 @@ fn a_store_that_stands_still_for_a_short_time_is_not_noticed() {
 }
 
 #[test]
-fn a_store_that_stands_still_for_long_makes_nodes_blind() {
+fn a_long_stall_of_the_store_makes_nodes_blind() {
     let setup = |seed| Setup {
         faults: vec![(ms(500 + seed), Fault::FreezeStore(ms(300 + 100 * seed)))],
         ..Setup::default()
@@ -393,8 +393,8 @@ fn a_node_that_is_far_away_joins_later() {
     }
 }
 
-/// What is less than half the lead is not noticed. More than that costs at most a lead of that node's
-/// share. It asks earlier, but does not take what is others'.
+/// A delay of less than half the lead has no effect. A longer one costs at most a lead of that node's share. The node
+/// asks earlier, but does not take tracks of others.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
     for (before, after, most) in [(1, 25, 0), (25, 150, 0), (1, 150, 0), (1, 300, 875)] {
@@ -415,9 +415,9 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
     }
 }
 
-/// The machines stand still, all of them, and so the slots start late.
+/// All machines stall, so the slots start late.
 #[test]
-fn when_all_nodes_stand_still_nothing_is_lost() {
+fn a_stall_of_all_nodes_loses_nothing() {
     for still in [800, 60_000] {
         let setup = |seed| Setup {
             shape: format!("hold 100/s {}ms", still + 3_000),
@@ -432,7 +432,7 @@ fn when_all_nodes_stand_still_nothing_is_lost() {
 }
 
 #[test]
-fn a_change_while_all_nodes_stand_still_loses_nothing() {
+fn a_change_during_a_stall_of_all_nodes_loses_nothing() {
     let setup = |seed: u32| Setup {
         faults: (0..4)
             .map(|node| (ms(500 + seed), Fault::Freeze(node, ms(800))))

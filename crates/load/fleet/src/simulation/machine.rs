@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How far a node is with joining.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// It looks how far the store is, and what time it is there.
+    /// It measures the round trip to the store, and its time.
     Entering(Samples),
-    /// It looks whether the run has begun.
+    /// It checks whether the run has begun.
     Looking {
         node: NodeId,
         samples: Samples,
@@ -36,7 +36,7 @@ pub(super) enum Phase {
 pub(super) struct Machine {
     base: ManualClock,
     drift: f64,
-    /// For how long its clock has stood still.
+    /// For how long its clock was stopped.
     stood: Duration,
     pub(super) clock: RunClock<ManualClock>,
     leader: Option<Leader>,
@@ -52,13 +52,13 @@ pub(super) struct Machine {
     pub(super) trip: Duration,
     /// Its requests take so much longer than its answers.
     pub(super) one_way_ns: u64,
-    /// The number of the last turn that was put in.
+    /// The number of the last turn that was queued.
     pub(super) turns: u64,
-    /// It has stood still since this moment of the run.
+    /// The moment of the run since which it is stalled.
     late_since: Option<u64>,
-    /// Until which moment of the run it asks for what it needs to know before it leaves; none unless it is about to.
+    /// The moment of the run until which it asks for its tracks before it leaves; `None` unless it is about to.
     asks_until: Option<u64>,
-    /// When it was looked at last, and the moment of the run that it took that for.
+    /// When the clock was last read, and the moment of the run that it showed.
     before: Option<(u64, u64)>,
 }
 
@@ -182,7 +182,7 @@ impl Machine {
         self.pacer.advance(now, frames.at(now), load, tally);
     }
 
-    /// As the thread of a real node: what is to be asked now.
+    /// Does what the thread of a real node does; returns the next request, if one is due.
     pub(super) fn turn(&mut self) -> Option<Request> {
         let progress = self.progress()?;
         let now = self.clock.now_ns();
@@ -202,7 +202,7 @@ impl Machine {
         self.asks_until = Some(self.clock.now_ns() + ends_in);
     }
 
-    /// What a node that leaves asks for next, or what it gives back then.
+    /// The next request of a node that leaves, or the request that gives its tracks back.
     fn leave(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.tell();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -224,14 +224,14 @@ impl Machine {
         Some(core.leave(&last))
     }
 
-    /// What it asks next when it ends.
+    /// The next request of a node that ends.
     pub(super) fn last_request(&mut self, has_heard: bool) -> Option<Request> {
         let progress = self.progress()?.text();
         let Phase::Running(core) = &mut self.phase else { return None };
         Some(core.last_request(has_heard, progress, &[]))
     }
 
-    /// What it tells the store of itself.
+    /// The progress that it reports to the store.
     pub(super) fn progress(&mut self) -> Option<Progress> {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -280,13 +280,13 @@ impl Machine {
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 
-    /// It stands still, having started what was due.
+    /// It stalls, after it has started all that was due.
     pub(super) fn freeze(&mut self, until_ns: u64) {
         self.frozen_until = until_ns;
         self.late_since = Some(self.clock.now_ns());
     }
 
-    /// It stands still with its clock, having started what was due.
+    /// It stalls and its clock stops, after it has started all that was due.
     pub(super) fn suspend(&mut self, until_ns: u64, time: Duration) {
         self.frozen_until = until_ns;
         self.stood += time;

@@ -28,7 +28,7 @@ impl Network {
         (trip.as_secs_f64() * 1e9 / 2.0 * (1.0 + self.jitter * late)) as u64
     }
 
-    /// How long this many messages in a row take; none if one of them is lost.
+    /// How long this many consecutive messages take; `None` if one of them is lost.
     pub(super) fn ways_ns(&mut self, trip: Duration, messages: u32) -> Option<u64> {
         (0..messages).map(|_| (self.random.f64() >= self.loss).then(|| self.way_ns(trip))).sum()
     }

@@ -1,8 +1,8 @@
-//! What a simulation has shown.
+//! The results of a simulation.
 
 use std::time::Duration;
 
-/// What became of a run.
+/// The results of a simulated run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -18,17 +18,17 @@ pub struct Outcome {
     pub lost: u64,
     /// Starts of slots that had been started.
     pub twice: u64,
-    /// What the account of the run has: fired, lost and twice.
+    /// The account of the run: fired, lost and twice.
     pub account: (u64, i64, u64),
-    /// What the account would be if silent nodes had started all that they may have.
+    /// The account if silent nodes had started all that they may have.
     pub account_at_most: (u64, i64, u64),
-    /// Whether all nodes have told what they did.
+    /// Whether all nodes have given their results.
     pub is_told: bool,
     /// Whether the account closes.
     pub closes: bool,
     /// By how much the clocks of nodes were set to follow the store's, at most.
     pub stepped: Duration,
-    /// Frames that nodes ran without knowing who owned what.
+    /// Frames that nodes ran without knowing the owners.
     pub blind_frames: u64,
     /// Nodes that were there at the end and had given up.
     pub gave_up: usize,
@@ -46,13 +46,13 @@ pub struct Outcome {
     pub largest_share: f64,
     /// The end of the last frame with a lost slot, counted from when the load began.
     pub last_lost: Option<Duration>,
-    /// The most frames that one request asked for.
+    /// The most frames in one request.
     pub most_asked: usize,
     /// How many rows of frames a node remembers at the end, at most.
     pub rows: usize,
     /// Frames whose owners the store has counted and forgotten.
     pub counted: u64,
-    /// What the store keeps at the end, in bytes.
+    /// The size of the store's data at the end, in bytes.
     pub store_bytes: usize,
     /// The nodes that were killed.
     pub killed: usize,

@@ -1,4 +1,4 @@
-//! What a pacer of a node would start: each slot that is leased, at its intended start.
+//! Simulates the pacer of a node: starts each leased slot at its intended start.
 
 use super::tally::Tally;
 use crate::load::Load;
@@ -26,7 +26,7 @@ impl Pacer {
         self.fired
     }
 
-    /// What is leased from a frame on. False if a slot there has started.
+    /// Replaces the leases from a frame on. False if a slot there has started.
     pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, TrackSet)>) -> bool {
         if self.last.is_some_and(|last| last >= from) {
             return false;
@@ -42,7 +42,7 @@ impl Pacer {
         self.leased.contains_key(&frame)
     }
 
-    /// Starts all that is due. Frames that are over are told.
+    /// Starts all that is due. Frames that are over are added to the tally.
     pub(super) fn advance(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         while let Some(mut entry) = self.leased.first_entry().filter(|entry| *entry.key() <= frame)
         {
@@ -66,7 +66,7 @@ impl Pacer {
         }
     }
 
-    /// What it has started of the frame that it is in counts, and no more.
+    /// Ends the pacer. The slots that it has started of the current frame count, and no later ones.
     pub(super) fn kill(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         if let Some(leased) = self.leased.get(&frame) {
             tally.fire(frame, &leased.tracks, |track| load.slots_by(now_ns, track));

@@ -75,12 +75,12 @@ impl Queue {
         self.store.run(self.clock_us(at_ns))
     }
 
-    /// What was before does not count.
+    /// Resets the counts.
     pub(super) fn count_anew(&mut self) {
         (self.requests, self.worked_ns, self.waited_ns) = (0, 0, 0);
     }
 
-    /// It does nothing for so long.
+    /// Stalls the store for this time.
     pub(super) fn freeze(&mut self, at_ns: u64, time: Duration) {
         self.free_ns = self.free_ns.max(at_ns + nanos(time));
     }

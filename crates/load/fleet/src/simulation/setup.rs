@@ -1,9 +1,9 @@
-//! What is simulated.
+//! The setup of a simulation.
 
 use crate::frames::FRAME;
 use std::time::Duration;
 
-/// A run, and what happens meanwhile.
+/// A run, and the faults during it.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// All that is random follows from it.
@@ -35,7 +35,7 @@ pub struct Setup {
     pub per_frame: Duration,
     /// How long a node goes on without the store.
     pub blind: Duration,
-    /// What happens, and when: counted from when the load begins.
+    /// The faults, and when they happen, counted from the beginning of the load.
     pub faults: Vec<(Duration, Fault)>,
 }
 
@@ -44,9 +44,9 @@ pub struct Setup {
 pub enum Fault {
     /// A node is gone.
     Kill(usize),
-    /// A node stands still, with its callers.
+    /// A node stalls, with its callers.
     Freeze(usize, Duration),
-    /// A node's machine stands still, with its clock.
+    /// A node's machine is suspended: its clock stops too.
     Suspend(usize, Duration),
     /// A node leaves.
     Leave(usize),
@@ -54,7 +54,7 @@ pub enum Fault {
     CutOff(usize, Duration),
     /// The round trip of a node is this from now on.
     Link(usize, Duration),
-    /// A node's requests take so much longer than its answers from now on.
+    /// From now on, a node's requests take longer than its answers by this time.
     OneWay(usize, Duration),
     /// A node joins.
     Join,

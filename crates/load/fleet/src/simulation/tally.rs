@@ -1,4 +1,4 @@
-//! What has really been started, by whomever: what the account is compared with.
+//! Counts the slots that were really started, for comparison with the account.
 
 use crate::load::Load;
 use crate::track_ownership::TrackSet;
@@ -16,7 +16,7 @@ pub(super) struct Tally {
     errors: (u64, f64, f64, f64),
 }
 
-/// What became of the slots.
+/// The counts of slots by what became of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
     pub(super) expected: u64,
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    /// A node began a frame too late by so much.
+    /// A node began a frame too late by `late_ns`.
     pub(super) fn begun(&mut self, late_ns: f64) {
         let (number, sum, squares, most) = &mut self.errors;
         *number += 1;

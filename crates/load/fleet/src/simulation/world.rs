@@ -18,19 +18,19 @@ use std::time::Duration;
 /// The number of the run.
 const RUN: &str = "simulated";
 
-/// A thread of a node looks around at least this often; a node that waits for others, too.
+/// The longest time between two turns of a node's thread; also for a node that waits for others.
 const TURN_NS: u64 = 20_000_000;
 
 /// With long frames it is enough to do so as often in each.
 const TURNS: u64 = 4;
 
-/// A run goes on for so long after its load.
+/// For how long a run goes on after its load.
 const AFTER_NS: u64 = 1_000_000_000;
 
 /// After this time nodes have followed a clock that was set, or after twenty frames.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The account is asked for so long after that. By then nobody waits for nodes that are silent.
+/// The account is read this long after that. By then no node waits for silent nodes.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -45,7 +45,7 @@ pub(super) struct World<'a> {
     is_set: bool,
     /// Until when faults last.
     away_until_ns: u64,
-    /// What is known as soon as the run has begun.
+    /// The figures that are known once the run has begun.
     begun: Option<Begun>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A node has the processor again.
+    /// A node has a CPU core again.
     fn wake(&mut self, at_ns: u64, machine: usize) {
         let machine = &mut self.machines[machine];
         machine.set(at_ns);
@@ -197,7 +197,7 @@ impl<'a> World<'a> {
         node.sends(&request);
         let ticket = node.ticket;
         let is_running = matches!(node.phase, Phase::Running(_));
-        // A new connection is a round trip more. Nodes join while the network is well.
+        // A new connection takes one more round trip. The network is healthy while nodes join.
         let ways = if node.is_connected { 1 } else { 3 };
         let way = if is_running {
             self.network.ways_ns(node.trip, ways).filter(|_| at_ns >= node.cut_off_until)
@@ -251,7 +251,7 @@ impl<'a> World<'a> {
         self.rest(at_ns, machine);
     }
 
-    /// The run has begun, and somebody has heard of it.
+    /// The run has begun, and a node has learned of it.
     fn begin(&mut self, run: &Run) {
         if self.begun.is_some() {
             return;
@@ -335,7 +335,7 @@ impl<'a> World<'a> {
         begun.load = load;
     }
 
-    /// All nodes that are there say that they are done, over a network that is well.
+    /// All present nodes report that they are done, over a healthy network.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
         let now_us = self.queue.clock_us(ends_ns);

@@ -17,7 +17,7 @@ local function agreed(run, versions, change)
   return (versions > run.version or own == change) and versions or 0
 end
 
--- The tracks without an owner. Most often there are none, and looking at each would take long.
+-- The tracks without an owner. Most often all tracks have one, and a look at each would take long.
 local function unowned(known)
   local tracks = {}
   local at = known:find('\0\0', 1, true)
@@ -31,7 +31,7 @@ local function unowned(known)
   return tracks
 end
 
--- Takes what is asked for in a frame, and returns its owners.
+-- Takes the requested tracks of a frame, and returns its owners.
 local function ask(run, node, key, frame, take, a, b, most)
   local known, first = owners(run, key, frame)
   local free = {}
@@ -59,7 +59,7 @@ local function claim(run)
   compare(run, known, tonumber(ARGV[10]), tonumber(ARGV[11]))
   raise(run, tonumber(ARGV[12]))
   local is_stale = now - run.origin_us > tonumber(ARGV[13])
-  -- A node that has left tells what it starts until it gives its results.
+  -- A node that has left reports what it starts until it gives its results.
   if is_fresh and not (last[2] and redis.call('HEXISTS', KEYS[4], node) == 1) then
     hear(run, node, 'q' .. node, ARGV[5], 'p' .. node, ARGV[9])
   end

@@ -1,4 +1,4 @@
--- What both scripts of a run begin with.
+-- The common beginning of both scripts of a run.
 -- KEYS: the run, its nodes, its versions, its results, then chunks of owners.
 -- ARGV: how long keys are kept in milliseconds, what is asked, and its arguments.
 -- Numbers above 14 digits have to be printed by %.0f. Every answer begins with a word and the time.
@@ -53,7 +53,7 @@ local function is_member(run, node)
   return (',' .. run.roster .. ','):find(',' .. node .. ',', 1, true) ~= nil
 end
 
--- A node that is not heard of for 25 frames, and half a second at least, is not in the roster.
+-- A node that has been silent for 25 frames, and half a second at least, is not in the roster.
 local function absent_us(run)
   local absent = math.max(500000, 25 * run.frame_us)
   if run.state == 0 then
@@ -141,7 +141,7 @@ local function own(key, known, first, tracks, node)
   return owned
 end
 
--- Frames can be claimed from so many frames before they begin. It is never less again.
+-- Opens frames for claims this many frames before they begin. The lead never shrinks.
 local function raise(run, lead)
   if lead > run.lead then
     run.lead = lead
@@ -149,7 +149,7 @@ local function raise(run, lead)
   end
 end
 
--- A new epoch: nodes tell what they have, and nothing is claimed in frames that may have been open.
+-- A new epoch: nodes report what they have, and nothing is claimed in frames that may have been open.
 local function repaired(run, epoch)
   run.floor = math.max(0, math.floor((now - run.origin_us) / run.frame_us) + run.lead + 1)
   run.epoch = math.max(run.epoch, epoch) + 1

@@ -1,11 +1,11 @@
-//! In place of the store, where the crate was built without it: nobody reaches one.
+//! Replaces the store if the crate was built without Redis: no store can be reached.
 
 use super::Store;
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 use std::time::Duration;
 
-/// There is none.
+/// A type without values, because there is no store.
 #[derive(Debug)]
 pub(crate) enum RedisStore {}
 

@@ -1,5 +1,5 @@
-//! Where the store is: one server, one of several that a cluster consists of, or the master of which
-//! sentinels know. It may move while a run goes on.
+//! Finds the store: one server, one of several servers of a cluster, or the master that sentinels name. It may move
+//! during a run.
 
 use crate::error::FleetError;
 use redis::{
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The port of a sentinel.
 const SENTINEL_PORT: &str = "26379";
 
-/// What an address starts with if its servers are sentinels, and what the master's does then.
+/// The schemes of addresses whose servers are sentinels, each with the scheme of the master's address.
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
 /// Where the store is.
@@ -19,7 +19,7 @@ pub(super) struct Place {
     /// Servers of the address, or sentinels. They are tried in turn.
     servers: Vec<ConnectionInfo>,
     turn: usize,
-    /// What sentinels call the store, and what is told to it.
+    /// The name that sentinels use for the store, and the connection settings for it.
     master: Option<(String, ConnectionInfo)>,
     /// The server that a cluster has named.
     named: Option<ConnectionInfo>,
@@ -54,7 +54,8 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// A connection to the store, in this time. What can be reached, but is not there, leaves time for others.
+    /// Connects to the store within this time. A server that can be reached, but does not answer, leaves time for
+    /// others.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -100,8 +101,8 @@ impl Place {
         true
     }
 
-    /// Whether an error is over soon: a slot of a cluster or a master is moving. Without sentinels, a
-    /// replica stays one.
+    /// Whether an error is over soon: a slot of a cluster or a master is moving. Without sentinels, a replica stays a
+    /// replica.
     pub(super) fn is_passing(&self, error: &RedisError) -> bool {
         match error.code() {
             Some("ASK" | "TRYAGAIN") => true,
@@ -113,7 +114,7 @@ impl Place {
 
 fn info(url: &str) -> Result<ConnectionInfo, FleetError> {
     let info = url.into_connection_info().map_err(|_| FleetError::Address)?;
-    // A new connection then says nothing before the first request, which would take time too.
+    // A new connection then sends nothing before the first request, which would take time too.
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
     Ok(info.set_redis_settings(settings))
 }
@@ -153,7 +154,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// The master, as a sentinel says. Sentinels may have the password of the store, or none.
+/// The master that a sentinel names. Sentinels may have the password of the store, or none.
 fn found(
     name: &str,
     told: &ConnectionInfo,
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_is_told_the_same() {
+    fn each_server_gets_the_same_settings() {
         let place = Place::new("redis+sentinel://me:secret@a,b/store/7").unwrap();
         let (name, told) = place.master.unwrap();
         assert_eq!((&name[..], told.redis_settings().db()), ("store", 7));
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn text_that_is_not_an_address_is_refused() {
         for url in
             ["host", "redis://a,,b/", "redis+sentinel://a/", "redis+sentinel://a", "redis://a/x"]
         {

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Keys are kept for so long.
+/// How long keys are kept.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A store with one run, or none.
@@ -77,7 +77,7 @@ impl Played {
     }
 }
 
-/// What a script says, as Redis sends it: numbers are cut off, and an array ends before its first nil.
+/// The result of a script, as Redis sends it: numbers are truncated, and an array ends before its first nil.
 fn value(said: Said) -> Value {
     match said {
         Said::Integer(number) => Value::Int(number),
@@ -91,7 +91,7 @@ fn value(said: Said) -> Value {
     }
 }
 
-/// What a command answers, as Redis tells a script.
+/// The result of a command, as Redis passes it to a script.
 fn heard(lua: &Lua, answer: Value) -> mlua::Result<Said> {
     Ok(match answer {
         Value::Int(number) => Said::Integer(number),

@@ -13,10 +13,10 @@ use std::{fmt, io, thread};
 /// The first connection may take so long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What is over soon is tried again so much later.
+/// The wait before a retry after a passing error.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// A run's keys are kept for so long after it was heard of last, and as long as its load is.
+/// How long a run's keys are kept after its last request, in addition to the length of its load.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A load without an end counts as this long.
@@ -55,12 +55,13 @@ impl RedisStore {
         self.timeout = timeout;
     }
 
-    /// Sets how long the run's load is. What is known of its beginning is needed until its end.
+    /// Sets the length of the run's load. The data of its beginning is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// Refuses a server that throws keys away when its memory is full. One that does not say is believed.
+    /// Refuses a server that throws keys away when its memory is full. A server that does not report its policy is
+    /// accepted.
     pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
         let Ok(mut connection) = self.connected() else { return Ok(()) };
         let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {
@@ -142,7 +143,7 @@ fn described(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    // The cause is behind an `Arc`.
+    // The cause is inside an `Arc`.
     let cause = error.source().and_then(|source| source.downcast_ref::<Shared>());
     if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
         return error.to_string();
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_kept_for_a_day_behind_the_load() {
+    fn keys_are_kept_for_a_day_after_the_load() {
         let mut store = RedisStore::new("redis://127.0.0.1/", "kept").unwrap();
         let hours = |hours: u64| Duration::from_secs(3_600 * hours);
         for (load, kept) in [(Some(hours(0)), 24), (Some(hours(40)), 64), (None, 8 * 24)] {

@@ -1,8 +1,8 @@
-//! What a server says when it refuses, in words that say what to do.
+//! Turns the error of a server that refuses a request into a message that says what to do.
 
 use crate::error::FleetError;
 
-/// Why a server has refused, by the code and the text of its error; none if that is for nobody to mend.
+/// Why a server has refused, by the code and the text of its error; `None` if the user can't fix that.
 pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
     match code {
         "WRONGTYPE" => Some(FleetError::Damaged),
@@ -11,7 +11,7 @@ pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
         "READONLY" => Some(FleetError::Replica),
         "OOM" => Some(FleetError::Full),
         "MOVED" => Some(FleetError::Cluster(text.rsplit(' ').next().unwrap_or(text).to_owned())),
-        // Of a command in a script, Redis and Valkey in their words.
+        // The error of a command in a script, as Redis and Valkey word it.
         "ERR" if MAY_NOT.iter().any(|words| text.contains(words)) => Some(FleetError::Permission),
         _ => None,
     }
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_mend_is_not_explained() {
+    fn an_error_that_users_cannot_fix_is_not_explained() {
         assert!(refused("ERR", "something else").is_none());
         assert!(refused("LOADING", "Redis is loading the dataset in memory").is_none());
     }

@@ -16,8 +16,8 @@ end
 
 local ops = {}
 
--- Whether no node has been heard of for half a minute. Less would be too little: the store may have
--- stood still itself.
+-- Whether no node has been heard of for half a minute. Less would be too little: the store may have been stalled
+-- itself.
 local function is_deserted(run)
   local heard = 0
   for node = 1, run.joined do
@@ -26,7 +26,7 @@ local function is_deserted(run)
   return run.joined > 0 and now - heard > 30000000
 end
 
--- Whether nobody will give results any more: all are done, or are not heard of.
+-- Whether no more results will come: all nodes are done, or silent.
 local function is_complete(run)
   local is_awaited = run.roster ~= ''
   for node = 1, run.joined do
@@ -46,7 +46,7 @@ local function is_past(run)
   return run.state == 1 and run.ends and now >= begins(run, run.ends)
 end
 
--- Behind its load's end a run is over as soon as nobody will give results any more.
+-- After its load's end a run is over as soon as no more results will come.
 local function close(run)
   if is_past(run) and is_complete(run) then
     over(run)
@@ -61,7 +61,7 @@ function ops.join(run)
     tend(run)
     close(run)
   end
-  -- Its nodes look at what has become of it.
+  -- Its nodes still read its outcome.
   if run and run.state == 2 and run.joined > 1 and now - run.ended_us < 2000000 then
     return {'ending', now}
   end
@@ -113,12 +113,12 @@ function ops.look(run)
   return info('run')
 end
 
--- All that is known of the nodes.
+-- The reports of the nodes.
 function ops.nodes()
   return {'nodes', now, redis.call('HGETALL', NODES), redis.call('HKEYS', RESULTS)}
 end
 
--- The results of nodes, and behind a letter those so far.
+-- The results of nodes. Interim ones follow a letter.
 function ops.results()
   return {'results', now, redis.call('HGETALL', RESULTS)}
 end
@@ -166,7 +166,7 @@ function ops.mark(run)
   return pieces
 end
 
--- from, then the first slot of each frame, and of the one behind them
+-- from, then the first slot of each frame, and of the frame after them
 function ops.count(run)
   local from, behind, key, slots = tonumber(ARGV[4]), ARGV[4] + #ARGV - 5, KEYS[5], {}
   local known = redis.call('HGET', RUN, 'counts')
@@ -196,7 +196,7 @@ function ops.count(run)
   return {'counted', now, behind, counts}
 end
 
--- node, epoch, then fields and values of the run, and its versions behind an empty one
+-- node, epoch, then fields and values of the run, and its versions after an empty one
 function ops.restore(run)
   local epoch, i = tonumber(ARGV[5]), 6
   local given, versions = {}, {}
@@ -311,7 +311,7 @@ function ops.finish(run)
     redis.call('HSET', RUN, 'last', run.last)
     others = run.last == ARGV[4] and 'done' or others
   elseif run.state == 1 and run.ends and now >= begins(run, run.ends - 2) then
-    -- A pacer hears of the load's end when the last frame closes.
+    -- A pacer gets the load's end when the last frame closes.
     others = 'awaited'
   end
   keep()

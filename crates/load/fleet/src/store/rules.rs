@@ -51,7 +51,7 @@ fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -
     claim_at(store, run, (node, sequence), ask, -2 * FRAME_US)
 }
 
-/// The same, so many microseconds after the frame begins.
+/// The same, `after_us` microseconds after the frame begins.
 fn claim_at(
     store: &Played,
     run: &Run,
@@ -98,7 +98,7 @@ fn a_share_of_what_is_left_is_rounded_up() {
 
 /// The last of four nodes asks before the others: it may take a quarter of the tracks at most.
 #[test]
-fn who_asks_too_early_leaves_the_others_their_part() {
+fn a_node_that_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();
     let (node, run) = joined(&store, "hold 1k/s 10s", BEGIN_US);
     let last = Ask { frame: 10, take: Take::Share { nodes: 1, most: TRACKS / 4 } };
@@ -192,9 +192,9 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     assert!(matches!(heard(30_000_001), Answer::Joined(1, _)));
 }
 
-/// One node has died, and the other is done or still has to say so.
+/// One node has died, and the other is done or has not reported that yet.
 #[test]
-fn a_run_past_its_end_is_over_when_nobody_is_awaited_any_more() {
+fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
     let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);
     for is_done in [false, true] {
         let store = Played::new();
@@ -256,7 +256,7 @@ fn one_node_is_the_last_of_a_run_however_often_they_ask() {
     }
 }
 
-/// Counts chunks one after the other, up to a frame. What is counted then.
+/// Counts chunks one after the other, up to a frame. Returns what is counted then.
 fn count(store: &Played, run: &Run, from: u64, until: u64) -> Counted {
     // Each frame has as many slots as tracks, and each track one.
     let firsts = (from..=until).map(|frame| frame * u64::from(TRACKS)).collect();
@@ -283,7 +283,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     }
     assert!(store.bytes() < known, "{} of {known} bytes", store.bytes());
     assert_eq!(count(&store, &run, 64, 74), counts(74, 510 + 72, 10));
-    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as nobody's");
+    assert_eq!(claim(&store, &run, (node, 3), share(73, 1)), 0, "it is counted as unowned");
     assert_eq!(claim(&store, &run, (node, 4), share(74, 1)), 8);
     let portions =
         [73, 75].map(|frame| Portion { frame, tracks: [1].into_iter().collect() }).to_vec();
@@ -294,9 +294,9 @@ fn each_slot_is_counted_once_for_its_owner() {
     assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
 }
 
-/// By nodes that have heard of more, or less, in any order.
+/// By nodes that know more, or less, in any order.
 #[test]
-fn what_was_counted_is_not_lost_when_the_run_is_filled_again() {
+fn counts_are_not_lost_when_the_run_is_filled_again() {
     for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {
         for is_emptied in [false, true] {
             let store = Played::new();
@@ -347,7 +347,7 @@ fn results_so_far_are_there_until_a_node_has_given_its_results() {
     finish(first, b"all");
     tell(first, b"late");
     results(&[(first, b"all", true), (second, b"told", false)]);
-    // It has ended without a word, so what it told is what there is.
+    // It has ended without results, so its last report counts.
     finish(second, b"");
     results(&[(first, b"all", true), (second, b"told", true)]);
     let other = Request::Tell { id: "other".to_owned(), node: first, results: vec![1] };

@@ -65,7 +65,7 @@ impl Text {
             State::Running => 1,
             State::Ended => 2,
         };
-        // Nodes may have joined that this one has not heard of.
+        // Nodes may have joined that this one does not know.
         let joined = run.joined + 64;
         let from = run.versions.last().map_or(0, |version| version.from);
         let fields = [
@@ -107,7 +107,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A node's number and its slots; 0 is nobody.
+/// A node's number and its slots; 0 stands for no owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots
@@ -132,13 +132,13 @@ pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }
 
-/// The change, the frame, the shape, and what goes on after a pause.
+/// The change, the frame, the shape, and the shape after a pause.
 fn version_text(Version { change, from, shape, rest }: &Version) -> String {
     let [shape, rest] = [shape, rest].map(|shape| shape.as_deref().unwrap_or_default());
     format!("{change}\n{from}\n{shape}\n{rest}")
 }
 
-/// A request about the run of this name, whose keys are kept for so long after it was heard of last.
+/// A request about the run of this name. Its keys are kept for `keep` after its last request.
 pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
     let mut text = Text::default();
     text.keys.extend(["run", "nodes", "versions", "results"].map(|part| key(run, part)));

@@ -1,6 +1,6 @@
-//! What a run finds when it looks at itself: whether starts followed the arrivals that were asked for, whether response
-//! times stayed the same, how much of them the generator added, and what its machine did beside it. (As Lancet does:
-//! Kogias, Mallon and Bugnion, USENIX ATC 2019.)
+//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed the same, how
+//! much of them the generator added, and what else the machine did meanwhile. (As Lancet does: Kogias, Mallon and
+//! Bugnion, USENIX ATC 2019.)
 
 mod machine;
 mod trend;
@@ -27,10 +27,10 @@ const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// More of the response time than this is no small part; nor of a percentile of it.
+/// A share of the response time above this is flagged; so is a share of a percentile of it.
 const MOST_OWN: f64 = 0.25;
 
-/// What was found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
@@ -64,7 +64,7 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     Finding { check: "starts", is_well, text }
 }
 
-/// Whether response times stayed the same, in a load that did. None if the run is too short to say.
+/// Whether response times stayed the same under a load that did. `None` if the run is too short.
 pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     let batched = confidence.response();
     if !trend::is_known(&batched) {
@@ -101,10 +101,10 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// No more than this, in nanoseconds, is the percentile of the generator's own delay. What it adds to a start is part
-/// of the wait, so its percentile is not above that of the waits, where slots that never started may have waited for
-/// any time; nor above its mean over all beyond the percentile (Markov's inequality). How long answers waited for the
-/// processor is known as a mean only.
+/// An upper bound of the percentile of the generator's own delay, in nanoseconds. The delay that the generator adds to
+/// a start is part of the wait, so its percentile is not above that of the waits. Slots that never started may have
+/// waited for any time. The percentile is also not above the mean of the delay over all slots beyond the percentile
+/// (Markov's inequality). The wait of answers for the CPU is known as a mean only.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();
@@ -115,8 +115,8 @@ fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     wait.unwrap_or(f64::INFINITY).min(mean / reported.beyond()) + queued
 }
 
-/// How much of the service times is the generator's own, by the kernel's stamps. None if it was not asked for them, or
-/// without any service time.
+/// How much of the service times is the generator's own, by the kernel's timestamps. `None` if these were not
+/// requested, or without any service time.
 pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
     let own = own.iter().find(|own| own.part == Part::Reading).filter(|_| !service.is_empty());
     let OwnTimes { times, unknown, .. } = own?;
@@ -138,7 +138,7 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     Some(Finding { check: "reading", is_well: is_small(p50) && is_small(p99), text })
 }
 
-/// Whether a run has come to what it went on for, and `why` it ended.
+/// Whether a run has reached its goal, and `why` it ended.
 pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Finding {
     let text = format!("{}: {why}", goal.told(confidence));
     Finding { check: "sure", is_well: goal.is_reached(confidence), text }
@@ -150,7 +150,7 @@ mod tests {
     use crate::recorded::lateness::Lateness;
 
     #[test]
-    fn reading_is_told_beside_the_service_time() {
+    fn reading_is_reported_beside_the_service_time() {
         let of = |ns, count| {
             let mut times = Histogram::new(3).unwrap();
             times.record_n(ns, count).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_started_is_in_the_percentile_of_the_generators_own_delay() {
+    fn unstarted_slots_are_in_the_percentile_of_the_generators_own_delay() {
         let told = |percent| {
             let mut stats = late(1.0, 0);
             stats.response.record_n(90_000_000, 10).unwrap();

@@ -17,10 +17,10 @@ use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
 
-/// Times that are nearer to each other than this are not told apart: batches have them to two digits.
+/// Times that differ by less than this count as equal: batches have them to two digits.
 const RESOLUTION: f64 = 0.01;
 
-/// The sides, and what is known of each figure.
+/// The sides, and the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// How many runs each side has.
@@ -30,9 +30,9 @@ pub(crate) struct Comparison {
     pub(crate) times: [Times; 2],
     /// Where requests went; of the first run, if they differ.
     pub(crate) url: String,
-    /// What else is not the same on both sides.
+    /// Other differences between the two sides.
     pub(crate) told: Vec<String>,
-    /// Whether a run was not the load that was asked for.
+    /// Whether a run did not issue the requested load.
     pub(crate) is_incomplete: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// What a comparison has come to: of the second side, beside the first.
+/// The result of a comparison: the second side relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Faster,
@@ -66,7 +66,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Compares the runs of two sides, each of which has one at least.
+    /// Compares the runs of two sides. Each side has at least one run.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Word {
         }
     }
 
-    /// The word, as it is written to JSON.
+    /// The word in JSON.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Word::Faster => "faster",

@@ -20,17 +20,16 @@
 //! - service and response times, `errors`, `completed` and `failed` may be those of one label:
 //!   `p99 response of "order"`.
 //!
-//! Times are as exact as the histograms they come from, in which every value is the largest of its
-//! bucket (the smallest for `min`). A message about a miss shows as many digits as it takes to see
-//! it.
+//! Times are as exact as the histograms they come from, in which every value is the largest of its bucket (the smallest
+//! for `min`). A message about a miss shows as many digits as are needed to see it.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
-//! A response that did not come took at least until it was given up, which is a lower bound. It counts as
-//! infinite where less is wanted, and as it is where more is wanted.
+//! A request without a response has a lower bound of its response time: the time until it was given up. The bound
+//! counts as infinite for `<` and `<=`, and as that time for `>` and `>=`.
 //!
-//! A figure that a run doesn't have misses every criterion. Whoever asks for a p99 of response times
-//! wants to know that nothing was answered.
+//! A figure that a run doesn't have misses every criterion. A limit on the p99 of response times must fail if no
+//! request was answered.
 
 mod figure;
 mod goal;
@@ -86,7 +85,7 @@ pub(crate) struct Missed<'run> {
 }
 
 impl Criterion {
-    /// At least this share of the rate that was asked for is achieved.
+    /// At least this share of the requested rate is achieved.
     pub(crate) fn at_least_ratio(share: f64) -> Criterion {
         let limit = Limit { value: share, text: share.to_string() };
         let figure = Figure::Single(Single::Ratio);
@@ -145,7 +144,8 @@ impl Criterion {
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// How many of so many requests may fail. With more it can't hold, whatever becomes of the others.
+    /// How many of `requests` requests may fail. With more failures the criterion can't hold, whatever the result of
+    /// the others.
     pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
         let most = match self.figure {
             Figure::Single(Single::Errors) => self.limit.value * requests,
@@ -181,12 +181,12 @@ impl Criterion {
         limit.ok().filter(|_| is_time)
     }
 
-    /// Its figure in a run, for people: on the same side of the limit as it is.
+    /// Its figure in a run, for people. Rounding keeps it on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
-    /// A value on the same side of the limit as it is; with a sign, if it is not known exactly.
+    /// Formats a value so that rounding keeps it on its side of the limit; with a sign, if it is not known exactly.
     fn text(&self, Value { least, most, .. }: Value) -> String {
         let (sign, value) = match () {
             () if most.is_infinite() => (">=", least),
@@ -200,7 +200,7 @@ impl Criterion {
     /// Nothing if the criterion holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
         let actual = self.actual(figures);
-        // Wherever it lies, as far as is known.
+        // Both ends of its range must hold.
         let holds = |value: Value| self.holds(value.least) && self.holds(value.most);
         (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
     }
@@ -241,7 +241,7 @@ impl FromStr for Criterion {
     }
 }
 
-/// The criterion as it is read; its limit as it was written.
+/// The criterion in normal form; its limit as it was written.
 impl Display for Criterion {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.name(), self.operator, self.limit.text)

@@ -1,4 +1,4 @@
-//! What a search makes of its steps, and which step it makes next.
+//! Judges the steps of a search, and chooses its next step.
 
 pub(crate) mod judge;
 pub(crate) mod method;

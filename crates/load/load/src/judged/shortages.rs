@@ -29,7 +29,7 @@ mod tests {
     use crate::load::shortage::GENERATOR;
 
     #[test]
-    fn each_limit_is_told_once_with_its_advice() {
+    fn each_limit_is_reported_once_with_its_advice() {
         let mut stats = OperationStats::new();
         assert_eq!(warnings(&stats), [""; 0]);
         let step = format!("log in: {}", Shortage::OpenFiles);

@@ -1,4 +1,4 @@
-//! The summary of a run: the numbers behind the report and the JSON object.
+//! The summary of a run: the numbers for the report and the JSON object.
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
@@ -27,19 +27,19 @@ use toml::Table;
 /// The numbers of a run. The warm-up is in the ledger and in the time spun, and nowhere else.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// What was run, where, and when it began.
+    /// The target of the run, its machine, and when it began.
     pub(crate) title: Title,
-    /// The rate that was asked for; its mean, if it was changed.
+    /// The requested rate; its mean, if it was changed.
     pub(crate) target_hz: f64,
     /// Operations started per second.
     pub(crate) achieved_hz: f64,
-    /// Operations started as a share of those that were asked for; at most 1.
+    /// Operations started as a share of the requested ones; at most 1.
     pub(crate) ratio: f64,
     /// Operations failed per operation started.
     pub(crate) failed_share: f64,
     /// How long the recorded part of the schedule was.
     pub(crate) duration: Duration,
-    /// What was asked for and what happened, interval by interval.
+    /// The requested load and the operations, interval by interval.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: OperationStats,
@@ -47,7 +47,7 @@ pub(crate) struct Summary {
     pub(crate) gaps: Option<Quality>,
     /// The pacer's ledger at the end.
     pub(crate) ledger: Ledger,
-    /// What the load threads had of the processor, where the system says it.
+    /// The CPU time of the load threads, if the system reports it.
     pub(crate) processor: Option<CpuTime>,
     /// How long it took to resolve all names.
     pub(crate) resolved_in: Duration,
@@ -57,19 +57,19 @@ pub(crate) struct Summary {
     pub(crate) is_closed: bool,
     /// Whether the run was on schedule, and what was too slow if not.
     pub(crate) verdict: Verdict,
-    /// What makes the results less certain.
+    /// Reasons why the results are less certain.
     pub(crate) warnings: Vec<String>,
-    /// Why the load was not the one that was asked for, unless it was.
+    /// Why the load was not the requested one, unless it was.
     pub(crate) incomplete: Option<String>,
-    /// Whether somebody ended it before its time.
+    /// Whether it was ended early.
     pub(crate) is_cut_short: bool,
-    /// What was required of the run and does not hold.
+    /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
     /// All that was required.
     pub(crate) required: Vec<Required>,
-    /// What it found when it looked at itself.
+    /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// How it is beside a baseline, or why that can't be said.
+    /// The comparison with a baseline, or why there is none.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Summary {
 pub(crate) struct Title {
     /// Where requests went.
     pub(crate) url: String,
-    /// What tells the text of its scenarios from others, if it has any.
+    /// A hash of the text of its scenarios, if it has any.
     pub(crate) scenario_hash: Option<String>,
     /// When the schedule started.
     pub(crate) start: SystemTime,
@@ -92,10 +92,10 @@ pub(crate) struct Title {
     pub(crate) machine: Machine,
 }
 
-/// What is known when a run is over.
+/// The data of a run that is over.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
-    /// What was run.
+    /// The title of the run.
     pub(crate) title: Title,
     /// The end of the warm-up.
     pub(crate) recorded_from: Nanos,
@@ -105,7 +105,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) constant_hz: Option<f64>,
     /// Whether there was no schedule.
     pub(crate) is_closed: bool,
-    /// What was asked for and what happened, interval by interval.
+    /// The requested load and the operations, interval by interval.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: &'run OperationStats,
@@ -115,15 +115,15 @@ pub(crate) struct RunResults<'run> {
     pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. None for the node of a fleet, whose slots go to others.
     pub(crate) ending: Option<Ending>,
-    /// What it was to go on for, and whether that has ended it.
+    /// The goal of the run, and whether reaching it has ended the run.
     pub(crate) goal: Option<(&'run Goal, bool)>,
     /// The percentile that the generator's own delays are put beside.
     pub(crate) reported: Percentile,
     /// How many sessions were not open when the load began.
     pub(crate) unopened: usize,
-    /// What the load threads had of the processor.
+    /// The CPU time of the load threads.
     pub(crate) processor: Option<CpuTime>,
-    /// What the machine's processors did.
+    /// How the CPUs of the machine were used.
     pub(crate) meanwhile: Option<Meanwhile>,
     /// The CPU quota that was reached, if one was.
     pub(crate) quota: Option<Quota>,
@@ -134,7 +134,7 @@ pub(crate) struct RunResults<'run> {
 /// How a schedule ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    /// Whether somebody ended it before its time.
+    /// Whether it was ended early.
     pub(crate) is_cut_short: bool,
     /// Slots that had been due for more than a hiccup, and had not started.
     pub(crate) overdue: u64,
@@ -170,11 +170,11 @@ impl Summary {
         } else {
             results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
         };
-        // What is missing may have been otherwise.
+        // The missing part may have been different.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
-            // Nothing was due before somebody was free for it.
+            // No slot was due before a worker was free for it.
             stats.lateness = Lateness::default();
         }
         Summary {
@@ -212,7 +212,7 @@ impl Summary {
         Confidence::new(&self.stats, &self.over_time)
     }
 
-    /// How many items there were in answers, if they were looked for.
+    /// How many items there were in responses, if they were counted.
     pub(crate) fn items(&self) -> Option<u64> {
         let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
         let items = self.stats.traffic.items;
@@ -230,7 +230,7 @@ impl Summary {
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
-    /// whether that was enough; but nothing is never enough.
+    /// whether that was enough, unless nothing was started.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -241,7 +241,7 @@ impl Summary {
         criteria::judged(criteria, &figures).into_iter().for_each(|required| self.note(required));
     }
 
-    /// Notes times that only the target knows, and what they say.
+    /// Notes times that only the target knows, and the findings from them.
     pub(crate) fn note_own(&mut self, own_times: Vec<OwnTimes>) {
         let reading = checks::reading(&own_times, &self.stats.service);
         let is_told = |found: &Finding| self.incomplete.is_none() || !found.is_well;
@@ -265,7 +265,7 @@ impl Summary {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
-    /// What criteria are about, but how sure it is.
+    /// The figures that criteria name, without their confidence.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
@@ -293,7 +293,7 @@ impl Summary {
     }
 }
 
-/// What a run finds when it looks at itself.
+/// The results of the run's checks of itself.
 fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = results.randomness.map(checks::poisson);
     let starts = starts.or_else(|| results.gaps.map(checks::even));
@@ -302,7 +302,7 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let own = (!results.is_closed).then(|| checks::own(results.stats, results.reported)).flatten();
     let why = |is_reached| match results.ending {
         _ if is_reached => "that ended the run",
-        Some(Ending { is_cut_short: true, .. }) => "somebody ended the run",
+        Some(Ending { is_cut_short: true, .. }) => "the run was ended early",
         _ => "the load had come to its end",
     };
     let sure = |(goal, is_reached)| checks::sure(goal, &confidence, why(is_reached));
@@ -316,9 +316,9 @@ fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Says so if a run was ended with slots overdue, or if half of the slots that were `required` never started, or of
-/// what was started was given up. Slots that fell due just before the end don't count for half, but they are told
-/// with the others.
+/// A message if a run was ended with slots overdue, or if half of the slots that were `required` never started, or half
+/// of the started ones were given up. Slots that fell due just before the end don't count towards that half, but the
+/// message counts them with the others.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -340,8 +340,8 @@ fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
-/// Says so if threads had less than half of the processor time that they wanted, unless they wanted
-/// little, and how long each answer waited for it, if any did.
+/// A warning if threads had less than half of the CPU time that they wanted, unless they wanted little. It includes how
+/// long each answer waited for the CPU, if any did.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -353,8 +353,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// Says so if load threads were stopped while a percent of the answers or more were awaited: these have
-/// that time in their service times, because nobody knows when they came.
+/// A warning if load threads were stopped while a percent of the answers or more were awaited. The service times of
+/// these include the stop, because it is not known when the answers came.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -366,7 +366,7 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Says so if a percent of the think times or more ended late.
+/// A warning if a percent of the think times or more ended late.
 fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<String> {
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
@@ -377,7 +377,7 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     })
 }
 
-/// Says so if the load began without some of its sessions.
+/// A warning if the load began without some of its sessions.
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
         format!(
@@ -391,7 +391,7 @@ fn unopened(sessions: usize) -> Option<String> {
     })
 }
 
-/// Says so if a percent of the calls or more held their thread for long.
+/// A warning if a percent of the calls or more held their thread for long.
 fn holding(stats: &OperationStats) -> Option<String> {
     let (calls, most) = stats.held;
     is_a_percent(calls, stats).then(|| {
@@ -403,12 +403,12 @@ fn holding(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Whether so many are a percent of the answers, or more.
+/// Whether `count` is a percent of the answers, or more.
 fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
     count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
-/// A rate over so much time; 0 over none.
+/// A rate over this time; 0 over none.
 fn per_second(slots: f64, time: Duration) -> f64 {
     share(slots, time.as_secs_f64(), 0.0)
 }
@@ -438,7 +438,7 @@ mod tests {
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
-        // Two of the unstarted ones fell due just before the end: what is told is what is counted elsewhere.
+        // Two of the unstarted ones fell due just before the end: the message has the same count as the report.
         let half = "511 of 1012 slots never started";
         stats.unstarted = 411;
         assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
         let early = "ended early, when 7 slots were overdue";
         assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
-        // Nobody knows what would have become of half of them.
+        // It is not known how half of them would have ended.
         let given_up = "251 of 501 requests were given up before they ended";
         (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
         assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
-    /// The summary of a run whose slots were late by the target, by the generator, and by others that had its processor.
+    /// The summary of a run whose slots were late because of the target, the generator, and other programs on its CPUs.
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
         let mut stats = OperationStats::new();
         let wait = Duration::from_secs(1);
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn scarce_processor_time_is_told_with_its_size() {
+    fn scarce_cpu_time_is_reported_with_its_size() {
         let second = Duration::from_secs(1);
         let mut stats = OperationStats::new();
         let told =
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_that_service_times_have_in_them_is_told_with_its_size() {
+    fn a_stop_that_service_times_include_is_reported_with_its_size() {
         let mut stats = OperationStats::new();
         assert_eq!(stopping(&stats), None);
         stats.service.record_n(1_000_000, 200).unwrap();
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_hold_their_thread_are_told_if_they_are_a_percent() {
+    fn calls_that_hold_their_thread_are_reported_if_they_are_a_percent() {
         let mut stats = OperationStats::new();
         assert_eq!(holding(&stats), None);
         stats.service.record_n(1_000_000, 200).unwrap();

@@ -1,23 +1,22 @@
 //! The verdict: did the load follow the schedule, and if not, was the target or the generator too
 //! slow?
 //!
-//! The load was **on schedule** if at least 99 % of the requests that were asked for were started, and
-//! the 99th percentile of the wait time is at most 10 ms (about what a busy scheduler takes at a time)
-//! or at most a tenth of the 99th percentile of the service time; and of the requests after think times, 99 %
-//! began at most 10 ms late.
+//! The load was **on schedule** if at least 99 % of the requested slots were started, and the 99th percentile of the
+//! wait time is at most 10 ms (a normal delay of a busy scheduler) or at most a tenth of the 99th percentile of the
+//! service time; and of the requests after think times, 99 % began at most 10 ms late.
 //!
-//! Otherwise whoever caused two thirds of the lateness was behind: the **target**, as far as slots
-//! waited for a free connection or were held back afterwards, and else the **generator**: see
-//! [`lateness`](crate::recorded::lateness). Where two thirds of it was waiting for
-//! connections whose calls rested, it was **think times**: nobody was slow, and there were too few connections for
-//! them. If no cause has two thirds, the time for which the generator waited for the CPU while other programs ran is
-//! left out, and the rest is judged in the same way. If no cause has two thirds of that either, **both** were behind.
+//! Otherwise the cause of two thirds of the lateness fell behind: the **target**, as far as slots waited for a free
+//! connection or were held back afterwards, and else the **generator**: see [`lateness`](crate::recorded::lateness).
+//! Where two thirds of it was waiting for connections whose calls rested, it was **think times**: neither side was
+//! slow, and there were too few connections for the think times. If no cause has two thirds, the time for which the
+//! generator waited for the CPU while other programs ran is left out, and the rest is judged in the same way. If no
+//! cause has two thirds of that either, **both** fell behind.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
-//! Of a run that ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than
-//! 1 % of the requests failed, the **target is failing**, whatever the load was: the times of the others say
-//! little. If half of those failed by limits of the generator's machine, the **generator is failing**.
+//! If a run ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the
+//! requests failed, the **target is failing**, whatever the load was: the times of the other requests mean little. If
+//! half of the failed ones failed by limits of the generator's machine, the **generator is failing**.
 
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;
@@ -27,18 +26,18 @@ use crate::recorded::think_times::HICCUP;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What the verdict is based on.
+/// The data that the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Operations started as a share of those that were asked for.
+    /// Operations started as a share of the requested ones.
     pub(crate) ratio: f64,
     /// 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
     /// 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// What made slots late.
+    /// The causes of lateness.
     pub(crate) lateness: Lateness,
-    /// While the generator waited for the processor, others had it for this share of the time.
+    /// While the generator waited for the CPU, other programs had it for this share of the time.
     pub(crate) others: f64,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
@@ -49,8 +48,8 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// What was recorded of a run, which started this share of what was asked for. Other programs had this share of
-    /// the processors' time, idle time left out.
+    /// The evidence from the records of a run that started this share of its requested load. Other programs had this
+    /// share of the machine's CPU time, idle time left out.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -93,7 +92,7 @@ pub(crate) enum Verdict {
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
 const MOST_LATE: f64 = 0.01;
-/// Who caused this much of the lateness is to blame alone.
+/// A cause with this share of the lateness is the only one in the verdict.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
@@ -120,7 +119,7 @@ impl Verdict {
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// Who caused most of it, if anybody did. Without any lateness it can only have been the generator.
+    /// The cause of most of it, if one has most. Without any lateness it can only have been the generator.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_had_of_the_processor_is_left_out_where_no_cause_has_most_of_it() {
+    fn cpu_time_of_others_is_left_out_where_no_cause_has_most_of_the_lateness() {
         let second = Duration::from_secs(1);
         for (target, generator, queued, others, expected) in [
             (64.0, 55.0, 50.0, 1.0, TargetBehind),
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn think_times_that_are_too_long_for_the_connections_are_nobodys_fault() {
+    fn think_times_too_long_for_the_connections_blame_neither_side() {
         let verdict = |lateness, late| {
             let wait_p99 = Duration::from_secs(u64::from(late == 0.0));
             Verdict::new(&Evidence { wait_p99, lateness, late, ..evidence() })
@@ -338,7 +337,7 @@ mod tests {
         ] {
             assert_eq!(verdict(lateness, 0.0), expected, "{lateness:?}");
         }
-        // What follows a think time begins late, although all slots started in time.
+        // The request after a think time begins late, although all slots started in time.
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
         let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn where_both_were_behind_the_shares_are_told() {
+    fn where_both_fell_behind_the_shares_are_reported() {
         let lateness = Lateness { target: 1.0, generator: 2.0, held: 2.0, ..Lateness::default() };
         let sentence = BothBehind.sentence(&lateness);
         let told = "Target and generator could not keep up: they caused 60.0 % and 40.0 % of the lateness.";

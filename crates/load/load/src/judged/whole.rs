@@ -12,25 +12,25 @@ use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
 use std::time::Duration;
 
-/// What is known of a run.
+/// The state of a run, with the results of its nodes.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) name: String,
     pub(crate) status: RunStatus,
     pub(crate) account: Account,
     pub(crate) told: Told,
-    /// What was required and does not hold.
+    /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
 }
 
 /// The results of nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    /// Of all that have told any.
+    /// The sum of the results of all nodes that have reported any.
     pub(crate) sum: Option<Results>,
     /// How many nodes have given them.
     pub(crate) given: usize,
-    /// Nodes of which there is only what they told last, and up to which time of the load that is.
+    /// Nodes with interim results only, and the time of the load up to which these go.
     pub(crate) so_far: Vec<(u16, Duration)>,
     /// Results that can't be read.
     pub(crate) unreadable: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Told {
 
 impl Told {
     fn add(mut self, results: &NodeResults) -> Told {
-        // A node that ended without a word, and had not told anything.
+        // A node that ended without results, and without an interim report.
         if results.bytes.is_empty() {
             return self;
         }
@@ -59,11 +59,11 @@ impl Told {
     }
 }
 
-const INEXACT: &str = "what nodes have told was on schedule, but the load is not known to be the one that was asked for: see what \
-     is lost and twice.";
+const INEXACT: &str = "the reported slots were on schedule, but the whole load may differ from the requested one: see the lost slots \
+     and those started twice.";
 
 impl Whole {
-    /// What the store knows of the run with this name.
+    /// The state of the run with this name, from the data of the store.
     pub(crate) fn new(
         name: &str,
         status: RunStatus,
@@ -74,8 +74,8 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Notes which of the criteria are missed. Those about slots are about the account, and those about
-    /// requests and times about what the nodes have told.
+    /// Notes which of the criteria are missed. Criteria about slots use the account, and those about requests and times
+    /// the results of the nodes.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -84,7 +84,7 @@ impl Whole {
         self.missed = criteria::missed(criteria, &figures);
     }
 
-    /// What all nodes have told.
+    /// The sum of what all nodes have recorded.
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
@@ -94,20 +94,20 @@ impl Whole {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
 
-    /// The rates that were asked for and achieved.
+    /// The requested and the achieved rate.
     pub(crate) fn rates(&self) -> [f64; 2] {
         rates(&self.account)
     }
 
-    /// Whether what nodes have told was on schedule. What is lost, the account says.
+    /// The verdict on the slots that nodes have reported. The account has the lost slots.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
-        // Nodes don't tell what other programs had of their processors.
+        // Nodes don't report the CPU use of other programs.
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// The verdict in a sentence. Nodes that were on schedule may not have started all that was asked for.
+    /// The verdict in a sentence. Nodes that were on schedule may not have started the whole requested load.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -117,7 +117,7 @@ impl Whole {
         Some(verdict.sentence(&stats.lateness))
     }
 
-    /// What happened over time, on all nodes together.
+    /// The requested load and the operations over time, on all nodes together.
     pub(crate) fn over_time(&self) -> OverTime {
         let shape = self.status.shape.parse::<Shape>().ok();
         let asked = |from, to| {
@@ -165,7 +165,7 @@ impl Whole {
     }
 }
 
-/// The rates that were asked for and achieved.
+/// The requested and the achieved rate.
 pub(crate) fn rates(account: &Account) -> [f64; 2] {
     let seconds = account.span.as_secs_f64();
     let started = account.fired() - account.twice();

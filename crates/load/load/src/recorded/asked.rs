@@ -1,4 +1,4 @@
-//! How much of the load was asked for by the moments between which a run is measured.
+//! Counts how much of the load was requested between the moments of a measurement.
 
 use nanopace::{Ledger, Nanos};
 
@@ -7,7 +7,7 @@ use nanopace::{Ledger, Nanos};
 pub(crate) struct AskedLoad {
     /// How many slots have an intended start before the moment, if no policy moves them.
     pub(crate) slots: u64,
-    /// `slots` with the part of the next slot that has passed by then. Of random slots, how many there are on
+    /// `slots` with the part of the next slot that has passed by then. For random arrivals, the number of slots on
     /// average.
     pub(crate) count: f64,
 }

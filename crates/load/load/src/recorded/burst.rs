@@ -1,9 +1,8 @@
-//! How a burst ratio would hold slots back of a generator without any delay of its own.
+//! Computes how long a burst ratio would hold slots back in a generator without any delay of its own.
 //!
-//! A late slot begins a second line, on which the schedule goes on faster by the ratio; slots start
-//! when both have reached them. The line of the pacer also begins at slots that are late because of
-//! the generator. This one begins at those that had to wait for the target, and is one for all threads, as
-//! the schedule is.
+//! A late slot begins a second line, on which the schedule advances faster by the ratio; slots start when both lines
+//! have reached them. The line of the pacer also begins at slots that are late because of the generator. This one
+//! begins at slots that had to wait for the target. There is one for all threads, as for the schedule.
 
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;
@@ -71,15 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_target_made_late_is_paid_back_at_the_ratio() {
+    fn lateness_by_the_target_is_paid_back_at_the_ratio() {
         let slots = [(0, 0), (40, 40), (40, 45), (40, 50), (40, 55), (40, 60), (40, 65), (40, 70)];
         assert_eq!(held(&slots), [0, 0, 5, 10, 15, 10, 5, 0]);
     }
 
     #[test]
-    fn what_the_generator_made_late_is_not_held_back() {
+    fn slots_late_by_the_generator_are_not_held_back() {
         assert_eq!(held(&[(0, 0), (0, 40), (0, 45), (0, 50), (0, 55), (0, 60)]), [0; 6]);
-        // Nor is more than what the target has made late.
+        // Slots are held back only for lateness that the target caused.
         let slots = [(0, 0), (40, 40), (40, 45), (40, 90), (40, 95), (40, 100)];
         assert_eq!(held(&slots), [0, 0, 5, 10, 15, 10]);
     }

@@ -1,16 +1,15 @@
-//! How sure a percentile is: its 95 % confidence interval, from one run.
+//! Computes how certain a percentile is: its 95 % confidence interval, from one run.
 //!
-//! Neighbouring response times depend on each other: who comes behind a slow request waits, too. So
-//! a run says less than as many times that have nothing to do with each other. How much less is the
-//! *design effect*: the variance of the share of times up to the percentile, as it is between batches of the run
-//! ([`OverTime::batches`]), beside what it would be without any dependence. Where neighbouring batches are still
-//! alike, it grows by `(1 + r) / (1 - r)` with their correlation `r` (Tafazzoli and Wilson, *Skart*, 2011).
-//! The run counts as so many times fewer times (Korn and Graubard, 1998), and between which ranks of these the
-//! percentile lies follows from the binomial distribution; the times at these ranks are the interval (Woodruff,
-//! 1952).
+//! Neighbouring response times depend on each other: a request that comes after a slow one waits, too. So a run has
+//! less information than the same number of independent times. How much less is the *design effect*: the variance of
+//! the share of times up to the percentile, as measured between batches of the run ([`OverTime::batches`]), divided by
+//! its value for independent times. Where neighbouring batches are still alike, it grows by `(1 + r) / (1 - r)` with
+//! their correlation `r` (Tafazzoli and Wilson, *Skart*, 2011). The number of times, divided by the design effect, is
+//! the effective number (Korn and Graubard, 1998). The binomial distribution of that number gives the two ranks between
+//! which the percentile lies; the times at these ranks are the interval (Woodruff, 1952).
 //!
-//! Simulations, in its tests, say where it holds: the run must be long beside the time for which times depend on each
-//! other. Where fewer than ten of those that count lie beyond a percentile it is *rough*.
+//! The simulations in its tests show where it holds: the run must be long compared with the time over which times
+//! depend on each other. If fewer than ten effective times lie beyond a percentile, its interval is *rough*.
 
 #[cfg(test)]
 pub(crate) mod simulated;
@@ -23,24 +22,24 @@ use super::stats::OperationStats;
 use crate::console::human::float;
 use hdrhistogram::Histogram;
 
-/// Fewer batches say nothing.
+/// With fewer batches than this, there is no interval.
 pub(crate) const LEAST_BATCHES: usize = 4;
 
-/// What lies beyond a percentile of which an interval can be relied on.
+/// How many effective times must lie beyond a percentile for a reliable interval.
 const LEAST_BEYOND: f64 = 10.0;
 
-/// Of the normal distribution: 95 % lie within as many standard deviations, and 80 %.
+/// For the normal distribution: 95 % of the values lie within this many standard deviations, and 80 % within `Z_80`.
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
 /// Batches are hardly more alike than this in a run that is long enough to be judged at all.
 const MOST_ALIKE: f64 = 0.8;
 
-/// Where a percentile lies, in 95 of 100 such runs. In nanoseconds.
+/// The range of a percentile, in 95 of 100 such runs. In nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
-    /// None if it lies beyond all that was measured.
+    /// `None` if it lies beyond all measured times.
     pub(crate) high: Option<u64>,
     /// Whether there are too few times to rely on it.
     pub(crate) is_rough: bool,
@@ -91,8 +90,8 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// Where the time at this share lies. None for the greatest of all, which has no interval, and if
-    /// there is too little to judge by.
+    /// The range of the time at this share. `None` for the greatest of all, which has no interval, and if there are too
+    /// few times.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
@@ -108,7 +107,7 @@ impl Batched<'_> {
         Some(float(below.max(above)) / float(time.max(1)))
     }
 
-    /// Where it lies if they count as so many times that don't depend on each other.
+    /// The range if they count as `effective` independent times.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
@@ -120,7 +119,7 @@ impl Batched<'_> {
         }
     }
 
-    /// As how many times that don't depend on each other they count.
+    /// The number of independent times that they count as.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -128,7 +127,7 @@ impl Batched<'_> {
         effective(if off(&below) < off(&above) { &below } else { &above })
     }
 
-    /// The times up to this one, with or without those that can't be told from it.
+    /// The times up to this one, with or without those in the same bucket.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -160,13 +159,12 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// As how many that don't depend on each other all of them count.
+/// The number of independent times that all of them count as.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// How many times the variance of a share is what it would be if no time depended on another. At
-/// least 1.
+/// The variance of a share, divided by its value for independent times. At least 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
@@ -174,7 +172,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// The variance of what is counted in all batches together, where `all` of each is known.
+/// The variance of the count in all batches together, where `all` of each is known.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
@@ -183,12 +181,12 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
         return 0.0;
     }
     let alike = off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / squares;
-    // What may well be chance is none.
+    // A correlation that may well be chance counts as zero.
     let alike = if alike > Z_80 / batches.sqrt() { alike.min(MOST_ALIKE) } else { 0.0 };
     squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
-/// Between which shares of `effective` times the one at `quantile` lies: 2.5 % and 97.5 % of a binomial
+/// The two shares of `effective` times between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial
 /// distribution, by the first terms of Cornish and Fisher, and with half a time for its steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();

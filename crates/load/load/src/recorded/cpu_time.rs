@@ -1,8 +1,8 @@
-//! CPU time that the load threads used and wanted. It tells a slow target from a generator that lacks CPU time.
+//! CPU time that the load threads used and wanted. It distinguishes a slow target from a generator that lacks CPU time.
 
 use std::time::Duration;
 
-/// Processor time of a thread, or a sum of such.
+/// CPU time of a thread, or a sum over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
     /// Time in which it ran.

@@ -1,12 +1,12 @@
 //! Gap quality: how even the starts are, independent of their mean.
 //!
-//! Clumps can have a perfect average. So each gap between two neighbouring starts of all workers is
-//! compared with what was asked for in its time: there should be one slot in it.
+//! Clumps can have a perfect average. So each gap between two neighbouring starts of all workers is compared with the
+//! requested load in its time: there should be one slot in it.
 
 /// Judges the gaps between starts, given in order.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// How many slots had been asked for at the last start.
+    /// How many slots had been requested at the last start.
     last: Option<f64>,
     count: f64,
     near: f64,
@@ -26,13 +26,12 @@ pub(crate) struct Quality {
 }
 
 impl Gaps {
-    /// The gap from the last start to the next one is not judged: another load is asked for.
+    /// The gap from the last start to the next one is not judged: the load changes between them.
     pub(crate) fn cut(&mut self) {
         self.last = None;
     }
 
-    /// The next start, not before the previous one, when so many slots had been asked for, parts of
-    /// them included.
+    /// The next start, not before the previous one, when `asked` slots had been requested, parts of slots included.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
     use crate::console::human::float;
 
-    /// Shows the starts, in microseconds, at so many slots per second.
+    /// Feeds the starts, in microseconds, at `hz` slots per second.
     fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
             gaps.start(float(*us) * hz * 1e-6);

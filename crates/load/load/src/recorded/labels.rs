@@ -1,4 +1,4 @@
-//! What is counted apart, by the labels of operations.
+//! Counts operations by their labels.
 
 use super::operation::Operation;
 use super::percentiles::{Sample, record};
@@ -8,10 +8,10 @@ use hdrhistogram::Histogram;
 /// With more labels than this, the others are one.
 const MOST: usize = 100;
 
-/// What is told of the labels beyond [`MOST`].
+/// The name under which labels beyond [`MOST`] are reported.
 const OTHERS: &str = "others";
 
-/// The operations of each label, in the order in which labels came up.
+/// The operations of each label, in the order in which labels first occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
@@ -27,12 +27,12 @@ pub(crate) struct Labelled {
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
-    /// Whether it is told although no operation of it has ended.
+    /// Whether it is reported although no operation of it has ended.
     pub(crate) is_expected: bool,
 }
 
 impl Labels {
-    /// From now on these are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;
@@ -81,7 +81,7 @@ impl Labels {
         }
     }
 
-    /// The labels of which an operation has ended, and those that are expected.
+    /// The labels with at least one ended operation, and those that are expected.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
@@ -126,7 +126,7 @@ impl Labelled {
         self.bounds.len()
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
@@ -150,7 +150,7 @@ pub(crate) mod tests {
         Operation { intended_start: Nanos::ZERO, end, answer }
     }
 
-    /// Of each label: how many completed, how many failed, and the items.
+    /// For each label: how many completed, how many failed, and the items.
     fn counts(labels: &Labels) -> Vec<(&str, u64, u64, u64)> {
         fn count(it: &Labelled) -> (&str, u64, u64, u64) {
             (&it.label, it.completed(), it.failed(), it.traffic.items)
@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_expected_is_told_although_nothing_of_it_has_ended() {
+    fn an_expected_label_is_reported_although_none_of_its_operations_has_ended() {
         let mut labels = Labels::default();
         labels.expect(&["read", "write"]);
         labels.end(&ended("read", true, 1));

@@ -1,17 +1,17 @@
 //! When a load thread last polled for responses, and for how long it could not poll.
 //!
-//! An answer that is found has come at some time since the thread last found nothing. Where a thread
-//! sleeps until something happens, that is when it wakes. But a thread that was stopped, or was busy,
-//! or waited for the processor finds answers that have been there for longer. All of that time is
-//! taken to be the generator's: the target may have answered at its beginning.
+//! A response may have arrived at any time since the thread last found nothing. Where a thread sleeps until something
+//! happens, the response arrives when it wakes. But a thread that was stopped, or was busy, or waited for the CPU finds
+//! responses that have been there for longer. All of that time counts as the generator's: the target may have responded
+//! at its beginning.
 //!
-//! A thread that sleeps wakes for a **beat** every 10 ms. If it comes later than that, it could not look
-//! meanwhile. If it neither ran nor was queued for the processor in that time, it was **stopped**: by
-//! a signal, with its whole machine, or by a suspended one. Then others may have been stopped with it, and
-//! no request in flight is charged to the target for that time, whenever its answer is found.
+//! A thread that sleeps wakes for a **beat** every 10 ms. If the beat comes later than that, the thread could not poll
+//! meanwhile. If it neither ran nor was queued for the CPU in that time, it was **stopped**: by a signal, with its
+//! whole machine, or by a suspended one. Then others may have been stopped with it, and no request in flight is charged
+//! to the target for that time, whenever its response is found.
 //!
-//! Between two beats a thread that wakes may have had to wait for the processor. The system counts
-//! how long that took in all, which is shared out among the times that it woke.
+//! Between two beats a thread that wakes may have had to wait for the CPU. The system counts how long that took in
+//! total, and this time is divided evenly among the wake-ups.
 
 use super::cpu_time::CpuTime;
 use super::think_times::HICCUP;
@@ -26,30 +26,30 @@ pub(crate) const STUCK: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(2);
 /// A thread was stopped if there is no explanation for more than this.
 const UNEXPLAINED: Duration = Duration::from_millis(8);
-/// Whoever asks whether anything has happened, and has to wait for it, waits longer than this.
+/// A poll that takes longer than this has slept.
 const AT_ONCE: Duration = Duration::from_micros(5);
 
-/// What a thread knows of the answers in flight.
+/// The state of a thread's polls for responses in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
     /// Since when it has slept, if it does.
     asleep: Option<Nanos>,
     /// When it has woken last.
     woke: Nanos,
-    /// What it finds until it sleeps again has come since then.
+    /// Responses that it finds until it sleeps again have arrived since then.
     looked: Nanos,
     /// `looked`, but without a stop just before it woke.
     counted: Nanos,
     /// When it wakes by itself at the latest.
     due: Nanos,
-    /// How long it was stopped, in all.
+    /// How long it was stopped, in total.
     stopped: Duration,
-    /// What it had of the processor until the last beat, and how often it has woken since then.
+    /// Its CPU time until the last beat, and how often it has woken since then.
     processor: CpuTime,
     wakes: u32,
-    /// How long it waited for the processor each time it woke, before that beat.
+    /// How long it waited for the CPU each time it woke, before that beat.
     queued: Duration,
-    /// How long it had waited for the processor and been stopped, in all, when it was last in time.
+    /// How long it had waited for the CPU and been stopped, in total, when it was last in time.
     in_time: [Duration; 2],
     /// Whether it waits for an answer, and for nothing else, from start to end.
     blocks: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Sent {
 }
 
 impl LastPoll {
-    /// What a thread knows that is awake now, and has no beat yet.
+    /// The state of a thread that is awake now, and has no beat yet.
     pub(crate) fn new(now: Nanos) -> LastPoll {
         LastPoll {
             asleep: None,
@@ -80,12 +80,12 @@ impl LastPoll {
         }
     }
 
-    /// From now on the thread waits inside of its calls, one at a time: it finds each answer when it comes.
+    /// From now on the thread waits inside of its calls, one at a time: it finds each response when it arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }
 
-    /// The thread goes to sleep, and has had this of the processor.
+    /// The thread goes to sleep, and has had this CPU time.
     pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
@@ -94,10 +94,10 @@ impl LastPoll {
         self.asleep = Some(now);
     }
 
-    /// The thread wakes, and has had this of the processor.
+    /// The thread wakes, and has had this CPU time.
     pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
-        // What was there before it asked has come since it woke last.
+        // Responses that were there before it polled have arrived since it last woke.
         let looked = if slept > AT_ONCE { now.min(self.due) } else { self.woke };
         self.counted = looked;
         if self.is_stop(now - looked, processor) {
@@ -108,26 +108,25 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// A beat of the thread, which has had this of the processor. There will be another one.
+    /// A beat of the thread, which has had this CPU time. There will be another one.
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
     }
 
-    /// Whether its beat is missing for longer than `allowed`, and so long that nobody knows whether there
-    /// will be another one.
+    /// Whether its beat is late by [`STUCK`] and `allowed` more, so that another one may never come.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
 
-    /// How long it waits for the processor each time it wakes.
+    /// How long it waits for the CPU each time it wakes.
     pub(crate) fn queued(&self) -> Duration {
         self.queued
     }
 
-    /// How much of the time by which the thread is late may be due to its waiting for the processor, since it was
-    /// last in time. That it was stopped is another reason.
+    /// How much of the time by which the thread is late may be due to its waiting for the CPU, since it was last in
+    /// time. A stop of the thread is another possible reason.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;
@@ -135,19 +134,19 @@ impl LastPoll {
         unstopped.min(queued.saturating_sub(then_queued))
     }
 
-    /// The thread starts something, so late by its own doing.
+    /// The thread starts something, which is late by this time because of the thread.
     pub(crate) fn starts(&mut self, late: Duration) {
         if late <= HICCUP {
             self.in_time = self.lost();
         }
     }
 
-    /// How long it has waited for the processor and been stopped, in all.
+    /// How long it has waited for the CPU and been stopped, in total.
     fn lost(&self) -> [Duration; 2] {
         [self.processor.queued(), self.stopped]
     }
 
-    /// Until when answers that had come would have been found by now.
+    /// The time until which arrived responses would have been found by now.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
@@ -162,15 +161,14 @@ impl LastPoll {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// How long the target had a request to itself whose answer is found now. The rest may have been
-    /// the generator's.
+    /// How long the target had a request whose response is found now. The rest of its time may be due to the generator.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Whether so much time has passed while the thread neither slept nor wanted the processor.
+    /// Whether this much time has passed while the thread neither slept nor wanted the CPU.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED

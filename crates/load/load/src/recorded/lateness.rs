@@ -1,26 +1,25 @@
-//! Lateness, split between the target and the generator.
+//! Splits lateness between the target and the generator.
 //!
-//! A slot that starts late has waited for a connection and for this program. A generator without
-//! any delay of its own would have started it as soon as a connection was free for it. So each
-//! thread keeps, beside its real connections, **ideal** ones: those of such a generator, which is
-//! given the same slots and the same service times. What a slot waits until an ideal connection is
-//! free is the target's doing, and the rest is the generator's.
+//! A slot that starts late has waited for a connection and for this program. A generator without any delay of its own
+//! would have started it as soon as a connection was free for it. So each thread keeps, beside its real connections,
+//! **ideal** ones: those of such a generator, with the same slots and the same service times. The time that a slot
+//! waits until an ideal connection is free is attributed to the target, and the rest to the generator.
 //!
-//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. What a slot
-//! of such a generator would wait for that is counted apart: see [`burst`](super::burst). It is late because
+//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. The time that a slot of
+//! such a generator would wait for that reason is counted separately: see [`burst`](super::burst). It is late because
 //! the target was.
 //!
-//! A schedule that stood still, or that gave slots up, is moved, and the ideal connections
-//! with it: the backlog that there was then is still there. A generator without delays gives up fewer
-//! slots, or none, so it is moved by less: never so far that it would be behind the real one.
+//! A schedule that stopped, or that gave slots up, is moved, and the ideal connections with it: the backlog at that
+//! time remains. A generator without delays gives up fewer slots, or none, so it is moved by less: never so far that it
+//! would start later than the real one.
 //!
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
 //! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
 //! free first, and keeps it for its service time.
 //!
 //! A call may *rest* between its requests, as scenarios do for think times. Then there is a second set of ideal
-//! connections, to a target that answers at once: what a slot waits even for these is the doing of nobody but who
-//! asked for so few connections. A rest that ends late makes its next request late: the generator's doing, too.
+//! connections, to a target that responds at once. If a slot waits even for these, there are too few connections. A
+//! rest that ends late makes its next request late: that counts as the generator's, too.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
@@ -36,7 +35,7 @@ pub(crate) struct Lateness {
     pub(crate) target: f64,
     /// Spent by this program and its machine.
     pub(crate) generator: f64,
-    /// How much of that was spent waiting for the processor.
+    /// How much of that was spent waiting for the CPU.
     #[serde(default)]
     pub(crate) queued: f64,
     /// Held back by a burst ratio, which spreads what the target made late before.
@@ -47,7 +46,7 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    /// All of it.
+    /// The sum of all causes.
     pub(crate) fn total(&self) -> f64 {
         self.target + self.generator + self.held + self.resting
     }
@@ -83,24 +82,24 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// The same without this share of what was spent waiting for the processor.
+    /// The same without this share of the time that was spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// So much of what the generator has caused was spent waiting for the processor.
+    /// The same if this much of the generator's lateness was spent waiting for the CPU.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
 
-    /// So much of what the target seems to have caused is because calls rested.
+    /// The same if this much of the lateness that seems to be the target's is due to calls that rested.
     pub(crate) fn but_for_rests(self, rests: Duration) -> Lateness {
         let resting = rests.as_secs_f64().min(self.target);
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot as this lateness is split. What was held counts as the target's.
+    /// Splits `seconds` that belong to no slot in the same proportions. Lateness that was held counts as the target's.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -111,12 +110,12 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// The target's share, if there is any lateness. What is held back is late because of it.
+    /// The target's share, if there is any lateness. Slots that were held back are late because of the target.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
 
-    /// The share of waiting for the processor, if there is any lateness.
+    /// The share of waiting for the CPU, if there is any lateness.
     pub(crate) fn queued_share(&self) -> Option<f64> {
         self.share(self.queued)
     }
@@ -137,7 +136,7 @@ impl Lateness {
 pub(crate) struct IdealConnections {
     /// When those became free that are not in use, on a schedule that was never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// Of what has moved the schedule, what such a generator would have had to give up too.
+    /// The time given up by the real schedule that such a generator would have had to give up too.
     given_up: Duration,
     /// How much later than by the ideal generator the last slot was started.
     behind: Duration,
@@ -163,8 +162,8 @@ impl IdealConnections {
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
-    /// A slot with this intended start starts `now`. `moved` is by how much the schedule has been moved by
-    /// then, and `burst` the line that may hold late slots back.
+    /// A slot with this intended start starts `now`. `moved` is by how much the schedule has been moved by then, and
+    /// `burst` may hold late slots back.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -181,12 +180,12 @@ impl IdealConnections {
         start
     }
 
-    /// What was started at `start` is done after `busy`, in which the schedule has not stood still.
+    /// The slot that was started at `start` is done after `busy`. The schedule did not stop in that time.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// When one of these is free, if those `in_use` are done after what is known of their time so far.
+    /// When one of these is free, if those `in_use` are done after their busy time so far.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -202,8 +201,8 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. Answers were last looked for at `looked`,
-    /// and `moved` is by how much the schedule has been moved.
+    /// The lateness, at `now`, of a slot that has not been started. `looked` is when the thread last polled for
+    /// responses, and `moved` is by how much the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -213,7 +212,7 @@ impl IdealConnections {
         burst: Option<&BurstLine>,
     ) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
-            // All connections are in use. A generator without delays would be ahead by so much.
+            // All connections are in use. A generator without delays would be ahead by this much.
             let all = (now - intended).as_secs_f64();
             let unseen = now - looked.max(intended).min(now);
             let generator = (self.behind + unseen).as_secs_f64().min(all);
@@ -226,7 +225,7 @@ impl IdealConnections {
 }
 
 impl Start {
-    /// How late it was by the generator.
+    /// How late it was because of the generator.
     pub(crate) fn by_generator(&self) -> Duration {
         (self.actual - self.free).saturating_sub(self.held)
     }
@@ -287,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_stall_of_the_target_is_the_targets() {
-        // One connection is held for 500 ms; the slots behind it start one after the other.
+        // One connection is held for 500 ms; the slots after it start one after the other.
         let slots: Vec<_> =
             [(0, 0, 500)].into_iter().chain((1..=10).map(|i| (i * 10, 500 + (i - 1), 1))).collect();
         let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
@@ -319,7 +318,7 @@ mod tests {
             ideal.end(start, ms(30));
         }
         let round = |seconds: f64| (seconds * 1e3).round();
-        // Connections are free at 30. What is due at 20 may start at 35, and starts at 50.
+        // Connections are free at 30. The slot that is due at 20 may start at 35, and starts at 50.
         for (due, now, expected) in [(10, 30, [20.0, 0.0, 0.0]), (20, 50, [10.0, 15.0, 5.0])] {
             for lateness in [
                 ideal.unstarted(at(due), at(now), at(now), Duration::ZERO, line.as_ref()),
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_started_waits_for_whoever_was_missing() {
+    fn an_unstarted_slot_waits_for_the_side_that_was_missing() {
         let mut ideal = IdealConnections::new(1);
         let unstarted = |ideal: &IdealConnections, looked| {
             ideal.unstarted(at(10), at(100), at(looked), Duration::ZERO, None)
@@ -355,7 +354,7 @@ mod tests {
         let start = ideal.start(at(0), at(0), Duration::ZERO, None);
         let waiting = Lateness { target: 0.09, ..Lateness::default() };
         assert_eq!(unstarted(&ideal, 100), waiting);
-        // The answer may have come while nobody looked for it.
+        // The response may have arrived while the thread did not poll.
         for (looked, target_ms) in [(0, 0.0), (10, 0.0), (40, 30.0), (100, 90.0)] {
             let lateness = unstarted(&ideal, looked);
             assert!((lateness.target * 1e3 - target_ms).abs() < 1e-9, "{looked}: {lateness:?}");
@@ -376,7 +375,7 @@ mod tests {
     }
 
     proptest! {
-        /// However it rounds, no part is negative or more than all.
+        /// With any rounding, no part is negative or more than the total.
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
             for target in [target, 0.0] {

@@ -2,7 +2,7 @@
 
 use crate::console::human::float;
 
-/// Ticks of less than about a second of one core say nothing.
+/// Fewer ticks than this, about a second of one core, are not reported.
 const LEAST_TICKS: u64 = 100;
 
 /// Ticks of all cores together, since the machine was started.
@@ -14,15 +14,15 @@ pub(crate) struct MachineCpu {
     stolen: u64,
     /// This program's own.
     own: u64,
-    /// How fast the fastest of them runs, where the system tells.
+    /// The clock rate of the fastest core, where the system reports it.
     khz: Option<u64>,
 }
 
-/// What was between two looks at them, as parts of all their time.
+/// The CPU use between two readings, as shares of the total time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,
-    /// What other programs and the system had.
+    /// The share of other programs and the system.
     pub(crate) others: f64,
     pub(crate) idle: f64,
     /// How fast the fastest of them ran at first, and at last.
@@ -30,7 +30,7 @@ pub(crate) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// The share of others in the time in which the processors were not idle.
+    /// The share of other programs in the time in which the CPUs were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -49,7 +49,7 @@ impl MachineCpu {
         Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
-    /// What was since an `earlier` look. None if that was just before.
+    /// The CPU use since an `earlier` reading. `None` if that was just before.
     pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
         let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_is_read() {
+    fn the_systems_counters_are_read() {
         let read = MachineCpu { all: 693, idle: 450, stolen: 80, own: 42, khz: None };
         assert_eq!(parsed(MACHINE, PROGRAM, &[]), Some(read));
         let fast = MachineCpu { khz: Some(3_400_000), ..read };
@@ -105,12 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_idle_nor_stolen_nor_ones_own_is_of_others() {
+    fn time_that_is_not_idle_or_stolen_or_ones_own_is_of_others() {
         let at = |all, idle, stolen, own| MachineCpu { all, idle, stolen, own, khz: None };
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // They are looked at one after the other, so a tick may be missing; and iowait may go back.
+            // The counters are read one after the other, so a tick may be missing; and iowait may decrease.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),

@@ -1,4 +1,4 @@
-//! What the nodes of a fleet have recorded, as they tell it to each other.
+//! The results that the nodes of a fleet record and send to each other.
 
 pub(crate) mod results;
 pub(crate) mod tellings;

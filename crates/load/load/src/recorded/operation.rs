@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How an operation went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    /// Success, or why it is none.
+    /// Success, or the kind of failure.
     pub(crate) outcome: Result<(), FailureKind>,
     /// When it was sent: later than its start if a connection had to be opened.
     pub(crate) sent: Nanos,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// What became of a call that was sent then, unless it says when.
+    /// The result of a call that was sent at `sent`, unless it has a send time of its own.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());

@@ -1,4 +1,4 @@
-//! What became of slots, by when they were due.
+//! Records the outcomes of slots, by when they were due.
 
 use super::percentiles::{Sample, record};
 use crate::load::kind::FailureKind;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// What a slot came to.
+/// The end of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Ending {
     Completed,
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub(crate) slots: u64,
 }
 
-/// What became of the slots that were due in a short time, whenever that was.
+/// The outcomes of the slots that were due in a short time, whenever they ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) endings: BTreeMap<Ending, u64>,
@@ -84,7 +84,7 @@ impl Due {
         self.bounds += &other.bounds;
     }
 
-    /// How many came to this.
+    /// How many ended in this way.
     pub(crate) fn ended(&self, ending: Ending) -> u64 {
         self.endings.get(&ending).copied().unwrap_or_default()
     }
@@ -97,12 +97,12 @@ impl Due {
         })
     }
 
-    /// All of them, but for those that were skipped.
+    /// The number of slots, except those that were skipped.
     pub(crate) fn slots(&self) -> u64 {
         self.response.len()
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

@@ -1,4 +1,4 @@
-//! What happened over time, in a bounded number of intervals however long the run is.
+//! Records the load and the operations over time, in a bounded number of intervals however long the run is.
 
 use super::outcome::{Due, Outcome};
 use super::percentiles::Sample;
@@ -18,13 +18,13 @@ const MOST_BATCHES: usize = 64;
 pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// How many slots were asked for.
+    /// How many slots were requested.
     pub(crate) asked: f64,
     /// The backlog at its end; of several intervals, the largest of these.
     pub(crate) backlog: Backlog,
-    /// What happened in it.
+    /// The operations in it.
     pub(crate) brief: Brief,
-    /// What became of the slots that were due in it, whenever that was.
+    /// The outcomes of the slots that were due in it, whenever they ended.
     pub(crate) due: Due,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Backlog {
     pub(crate) slots: u64,
-    /// How long they take at the rate that is asked for.
+    /// How long they take at the requested rate.
     pub(crate) time: Duration,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Brief {
     /// The wait times, to two digits as all times here.
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
-    /// The response times, with lower bounds for what did not complete.
+    /// The response times, with lower bounds for operations that did not complete.
     pub(crate) response: Histogram<u64>,
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
@@ -88,7 +88,7 @@ impl Brief {
         }
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
@@ -110,7 +110,7 @@ impl Interval {
         self.to.saturating_sub(self.from)
     }
 
-    /// Slots asked for per second.
+    /// Slots requested per second.
     pub(crate) fn asked_hz(&self) -> f64 {
         self.asked / self.length().as_secs_f64()
     }
@@ -179,8 +179,8 @@ impl OverTime {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// The run in batches, of which one says how much others may differ: 33 to 64 of them, if there are
-    /// as many intervals.
+    /// The run in batches, for estimates of the variance between them: 33 to 64 of them, if there are as many
+    /// intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }
@@ -193,7 +193,7 @@ impl OverTime {
     }
 }
 
-/// Each so many neighbours as one.
+/// Joins each group of `each` neighbours into one.
 fn joined(intervals: &[Interval], each: usize) -> Vec<Interval> {
     let join_all = |chunk: &[Interval]| {
         let mut all = chunk[0].clone();
@@ -208,7 +208,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Intervals given by their ends in milliseconds, what was asked for, and how many started.
+    /// Intervals given by their ends in milliseconds, the requested slots, and how many started.
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {
@@ -222,7 +222,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_comes_at_the_very_end_belongs_to_the_last_interval() {
+    fn a_slot_at_the_very_end_belongs_to_the_last_interval() {
         let all = over_time([(0, 1_000, 5.0, 4), (1_000, 1_000, 0.0, 1)]);
         assert_eq!((all.intervals.len(), all.intervals[0].brief.started()), (1, 5));
         assert!(over_time([(0, 0, 0.0, 0)]).intervals.is_empty());

@@ -17,7 +17,7 @@ pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
 
-/// Times of which some may be known only as lower bounds.
+/// Times, some of which may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'run> {
     /// All of them, in nanoseconds.
@@ -32,7 +32,7 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: None }
     }
 
-    /// Times of which `bounds` are lower bounds.
+    /// Times. Those in `bounds` are lower bounds.
     pub(crate) fn bounded(
         times: &'run Histogram<u64>,
         bounds: &'run Histogram<u64>,
@@ -66,8 +66,8 @@ impl<'run> Sample<'run> {
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
         measured.subtract(bounds).expect("lower bounds are among the times");
-        // The middle of the rank: its end might be rounded to the next one. Of a time that stands for
-        // several, 0 is the share of the least.
+        // The middle of the rank: its end might be rounded to the next one. For a time that stands for several, 0 is
+        // the share of the least.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
@@ -87,14 +87,14 @@ impl<'run> Sample<'run> {
     }
 }
 
-/// Records a time so many times.
+/// Records a time this many times.
 pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
     // 584 years fit. A longer time counts as that.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);
 }
 
-/// A distribution in nanoseconds, as it is written to JSON: null where the count is 0.
+/// A distribution in nanoseconds, in the form of the JSON output: null where the count is 0.
 #[derive(Debug, Serialize)]
 pub(crate) struct Percentiles {
     count: u64,

@@ -46,8 +46,8 @@ impl Quota {
     }
 }
 
-/// The quota that kept the program from running for the longest time between two looks at the same files. None if no
-/// quota did.
+/// The quota that kept the program from running for the longest time between two readings of the same files. `None` if
+/// no quota did.
 pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Option<Quota> {
     let both =
         now.iter().zip(earlier).filter_map(|(now, earlier)| Some((*now)?.since((*earlier)?)));

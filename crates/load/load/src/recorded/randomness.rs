@@ -1,17 +1,17 @@
-//! Whether starts lie as those of Poisson arrivals do: gaps are exponential, and independent of each other.
+//! Measures whether starts lie as those of Poisson arrivals do: gaps are exponential, and independent of each other.
 
 use crate::console::human::float;
 
 /// The gaps are counted in this many classes. Each has the same share of an exponential distribution.
 const PARTS: usize = 100;
 
-/// Fewer gaps say nothing.
+/// With fewer gaps than this, there is no result.
 const LEAST: f64 = 100.0;
 
 /// Judges the gaps between starts, given in order.
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// How many slots had been asked for at the last start.
+    /// How many slots had been requested at the last start.
     last: Option<f64>,
     /// Which share of all gaps is shorter than the last one.
     before: Option<f64>,
@@ -39,12 +39,12 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// The gap from the last start to the next one is not judged: another load is asked for.
+    /// The gap from the last start to the next one is not judged: the load changes between them.
     pub(crate) fn cut(&mut self) {
         (self.last, self.before) = (None, None);
     }
 
-    /// The next start, not before the previous one, when so many slots had been asked for on average.
+    /// The next start, not before the previous one, when `asked` slots had been requested on average.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());
@@ -60,7 +60,7 @@ impl Intervals {
         }
     }
 
-    /// What is known so far, if there are enough.
+    /// The result so far, if there are enough gaps.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         let gaps = float(self.parts.iter().sum());
         let mut below = 0.0;

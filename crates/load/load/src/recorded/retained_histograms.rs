@@ -22,7 +22,7 @@ pub(crate) struct Batch {
     pub(crate) from_seconds: f64,
     pub(crate) to_seconds: f64,
     pub(crate) started: u64,
-    /// Of those that ended in it.
+    /// The operations that failed in it.
     pub(crate) failed: u64,
     #[serde(flatten)]
     pub(crate) times: Times,
@@ -41,7 +41,7 @@ pub(crate) struct Times {
 }
 
 impl RetainedHistograms {
-    /// Of a run.
+    /// The histograms of a run.
     pub(crate) fn new(confidence: &Confidence<'_>) -> RetainedHistograms {
         RetainedHistograms {
             all: Times::new(confidence.stats),
@@ -115,7 +115,7 @@ mod tests {
     use crate::shown::fixture::long;
 
     #[test]
-    fn what_is_kept_is_read_back_and_is_small() {
+    fn retained_histograms_are_read_back_and_are_small() {
         for (seconds, most) in [(1, 10_000), (300, 250_000)] {
             let summary = long(seconds, 5_000);
             let kept = RetainedHistograms::new(&summary.confidence());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_histogram_is_refused() {
+    fn text_that_is_not_a_histogram_is_refused() {
         for damaged in ["", "AAAA", "?", "HISTFAAAABZ42pNpmSzMwMDAxAABzFCaEUoz2X8AsgAmHQMr"] {
             let text = format!(r#"{{"service": "{damaged}", "response": "", "lower_bounds": ""}}"#);
             assert!(serde_json::from_str::<Times>(&text).is_err(), "{damaged}");

@@ -1,4 +1,4 @@
-//! What is counted about operations, by one thread or by all of them.
+//! Counts operations, of one thread or of all of them.
 
 use super::labels::{Labelled, Labels};
 use super::lateness::Lateness;
@@ -27,8 +27,8 @@ pub(crate) struct OperationStats {
     /// How long each completed operation took, from when it was sent. This is what a closed-loop
     /// tool reports.
     pub(crate) service: Histogram<u64>,
-    /// How long after its intended start each operation was done. What did not complete is in it
-    /// with the age at which it was given up: its response time would have been at least that.
+    /// How long after its intended start each operation was done. An operation that did not complete is included with
+    /// the age at which it was given up: its response time would have been at least that.
     pub(crate) response: Histogram<u64>,
     /// The response times that are such lower bounds.
     pub(crate) bounds: Histogram<u64>,
@@ -40,7 +40,7 @@ pub(crate) struct OperationStats {
     pub(crate) unstarted: u64,
     /// Slots that were too late to be started.
     pub(crate) skipped: u64,
-    /// How many answers there were, whatever they said.
+    /// How many responses there were, of any status.
     pub(crate) answered: u64,
     /// How many answers had which status.
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -48,13 +48,13 @@ pub(crate) struct OperationStats {
     pub(crate) labels: Labels,
     /// Connections that were opened.
     pub(crate) set_ups: SetUps,
-    /// What went to and fro.
+    /// The bytes, items and retries of operations.
     pub(crate) traffic: Traffic,
-    /// What the lateness was spent on.
+    /// The causes of lateness.
     pub(crate) lateness: Lateness,
-    /// What the lateness of all starts was spent on, those of the warm-up too.
+    /// The causes of the lateness of all starts, those of the warm-up too.
     pub(crate) causes: Lateness,
-    /// How long answers have waited for the processor, about.
+    /// How long responses have waited for the CPU, about.
     pub(crate) queued: Duration,
     /// Answers that were awaited while their thread was stopped, and for how long at most.
     pub(crate) stopped: (u64, Duration),
@@ -106,7 +106,7 @@ impl OperationStats {
         }
     }
 
-    /// Counts a start, and why it was so late.
+    /// Counts a start, and the causes of its lateness.
     pub(crate) fn start(&mut self, wait_time: Duration, lateness: Lateness) {
         record(&mut self.wait, wait_time, 1);
         self.lateness = self.lateness.plus(lateness);
@@ -117,7 +117,7 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts what an answer was like, be it that of an operation or of a step of one.
+    /// Counts the properties of an answer, of an operation or of a step of one.
     pub(crate) fn answer(&mut self, operation: &Operation) {
         let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
@@ -154,7 +154,7 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// Counts slots that had this age at the end of the schedule, and why each had not started.
+    /// Counts slots that had this age at the end of the schedule, and the causes why each had not started.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);
@@ -177,21 +177,20 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts an answer that was awaited while its thread was stopped for so long, and that waited for the
-    /// processor.
+    /// Counts a response whose thread was stopped for this long while it was awaited, and that waited for the CPU.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a rest that ended so late: what follows it begins late by the generator.
+    /// Counts a rest that ended late by this time: the request after it begins late because of the generator.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
     }
 
-    /// Counts a call that held its thread for so long at a time.
+    /// Counts a call that held its thread for this long at a time.
     pub(crate) fn held(&mut self, time: Duration) {
         if time > LONG {
             self.held = (self.held.0 + 1, self.held.1.max(time));
@@ -213,7 +212,7 @@ impl OperationStats {
         record(&mut self.bounds, age, slots);
     }
 
-    /// Adds what `other` has counted.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: &OperationStats) {
         for (sum, part) in self.histograms().into_iter().zip([
             &other.wait,
@@ -285,13 +284,13 @@ impl OperationStats {
         [wait, service, response, bounds, all, connect, tls]
     }
 
-    /// The response times, with what is known of their lower bounds.
+    /// The response times and their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels in order, where they tell operations apart. A single one that all have does not, unless it is
-    /// expected.
+    /// The labels in order, if they distinguish operations. A single label that all operations have does not, unless it
+    /// is expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
@@ -337,7 +336,7 @@ mod tests {
     use super::*;
     use nanopace::Nanos;
 
-    /// What was due at 100 ms.
+    /// Starts a slot that was due at 100 ms.
     fn start_at(stats: &mut OperationStats, ms: u64) {
         stats.start(at(ms) - at(100), Lateness::default());
     }

@@ -1,4 +1,4 @@
-//! What has happened since the run began, small enough to be handed around while it goes on.
+//! Counts operations since the run began, in a form small enough to be sent to observers during the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -45,7 +45,7 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// What lateness was spent on.
+    /// The causes of lateness.
     pub(crate) lateness: Lateness,
     /// Rests of operations.
     pub(crate) think_times: ThinkTimes,
@@ -81,14 +81,14 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
         }
     }
 
-    /// Adds what `stats` have counted.
+    /// Adds the counts of `stats`.
     pub(crate) fn add(&mut self, stats: &OperationStats) {
         self.started += stats.started();
         self.completed += stats.completed();
@@ -115,7 +115,7 @@ impl Tally {
         }
     }
 
-    /// The labels, where they tell operations apart.
+    /// The labels, if they distinguish operations.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));

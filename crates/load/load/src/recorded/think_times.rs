@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a busy scheduler takes at a time.
+/// The longest delay of a busy scheduler that is normal.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 /// How many there were.
@@ -18,7 +18,7 @@ pub(crate) struct ThinkTimes {
 }
 
 impl ThinkTimes {
-    /// One is over, so late.
+    /// A think time has ended late by this time.
     pub(crate) fn end(&mut self, late: Duration) {
         self.over += 1;
         self.late += u64::from(late > HICCUP);

@@ -229,7 +229,7 @@ impl RunArgs {
         given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
     }
 
-    /// Which changes beside the baseline fail it.
+    /// The changes from the baseline that fail the run.
     pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.fail_if.iter().filter_map(|requirement| match requirement {
             Requirement::Figure(_) => None,

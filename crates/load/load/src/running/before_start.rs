@@ -8,13 +8,13 @@ use crate::shown::keys;
 use crossterm::event::KeyEvent;
 use std::sync::mpsc::Receiver;
 
-/// A run of which the schedule has not started.
+/// The stage of a run before its schedule starts.
 #[derive(Debug)]
 pub(crate) struct BeforeStart;
 
 impl BeforeStart {
-    /// Waits until all threads have opened their connections, but for those that have been held for longer
-    /// than the timeout by that. False if the run should end already.
+    /// Waits until all threads have opened their connections, except those that are still held when the timeout has
+    /// passed. False if the run should end already.
     pub(crate) fn wait(
         mut self,
         messages: &Receiver<Message>,

@@ -1,4 +1,4 @@
-//! Comparing results of runs that are over: what `compare` and `--baseline` do.
+//! Compares results of runs that are over, for `compare` and `--baseline`.
 
 use super::args::RunArgs;
 use super::fleet::Shown;
@@ -64,7 +64,7 @@ impl CompareArgs {
     }
 }
 
-/// Compares, and says whether all is well.
+/// Compares, and returns whether no change failed the comparison.
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
@@ -90,7 +90,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// What a run is to be compared with, if it can be as far as that is known before the run. A change that fails needs it.
+/// The run that this run is to be compared with, checked as far as possible before the run. A change that fails the run
+/// needs it.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
@@ -106,7 +107,7 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
 fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
     let settings = settings.as_object().context("settings are no object")?;
-    // What a run with a control comes to is decided while it runs, and a shard's rate is its own.
+    // With a control server, the load is decided while the run goes on, and the rate of a shard is its own.
     let is_known = args.control.control.is_none() && args.schedule.shard.is_none();
     let rate = args.schedule.constant_hz()?.filter(|_| is_known);
     let length = args.duration.filter(|_| rate.is_some() && args.requests.is_none());
@@ -151,13 +152,13 @@ fn recording(text: &[u8]) -> anyhow::Result<Recording> {
         "it has no `histograms`: it is no result of a run, or of an older version"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
-    // Of the text, an error has its line.
+    // An error in the text has its line.
     let recording: Recording = serde_json::from_slice(text)?;
     recording.check().map_err(anyhow::Error::msg)?;
     Ok(recording)
 }
 
-/// Refuses results that a later program has written, and such of no known one: nobody knows what is in them.
+/// Rejects results of a later program, and results without a known version: their content is unknown.
 fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {

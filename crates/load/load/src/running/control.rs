@@ -1,4 +1,4 @@
-//! A run that programs look at and steer, by HTTP/1.1.
+//! Serves the state of a run and its commands by HTTP/1.1.
 //!
 //! | | |
 //! |---|---|
@@ -9,10 +9,10 @@
 //! | `POST /pause`, `POST /resume` | |
 //! | `POST /stop` | ends the schedule; once more gives up the answers that are missing |
 //!
-//! What steers is answered with the new state, as by `/status`. What is refused changes nothing,
-//! and is answered with the reason: 400 a body that is no rate or shape, 401 without the token,
-//! 403 from a web page, 404, 405, 408 a body that does not arrive, 409 what the run can't do any
-//! more or not yet, 411 no body, 413 a body that is too long, 503 a run that has no time.
+//! Commands return the new state, as `/status` does. A rejected request has no effect and returns the reason: 400 for a
+//! body that is no rate or shape, 401 without the token, 403 from a web page, 404, 405, 408 for a body that does not
+//! arrive, 409 for a command that the run can't carry out any more or not yet, 411 without a body, 413 for a body that
+//! is too long, 503 if the run does not answer in time.
 
 pub(crate) mod args;
 mod connections;
@@ -105,7 +105,7 @@ fn answer(
 impl Drop for Control {
     fn drop(&mut self) {
         self.over.send_replace(true);
-        // A server that panicked has said so.
+        // A server that panicked has printed its message.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Controller<'run> {
     overdue: u64,
     /// How many sessions were not open when slots began to start.
     unopened: usize,
-    /// Whether the run was over because it had come to its goal.
+    /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
 }
 
@@ -77,7 +77,7 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
@@ -110,12 +110,12 @@ impl<'run> Controller<'run> {
             || self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether what the run goes on for has been reached.
+    /// Whether the goal of the run has been reached.
     fn has_come_to_its_goal(&self) -> bool {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
 
-    /// Shows how the run is going to whoever watches, and as a line if it is time for that.
+    /// Sends the state of the run to observers, and prints a line if it is time for one.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = self.totals.snapshot(phase, &self.observers.note);
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
@@ -135,8 +135,8 @@ impl<'run> Controller<'run> {
         run_end
     }
 
-    /// Counts the slots that were due and not started, unless they were counted before. In a closed loop
-    /// nothing is due that nobody is free for.
+    /// Counts the slots that were due and not started, unless they were counted before. In a closed loop, no slot is
+    /// due before a worker is free for it.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
@@ -150,8 +150,8 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all answers are there, or nobody wants to wait for them. What is still in flight then
-    /// is unfinished, even if its thread is stuck. Threads whose sessions are not open are left behind.
+    /// Waits until all responses have arrived, or are given up. Requests that are still in flight then are unfinished,
+    /// even if their thread is stuck. Threads whose sessions are not open are not waited for.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -170,7 +170,7 @@ impl<'run> Controller<'run> {
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Who waited for a slot when the schedule ended has given it back by now.
+        // Workers that waited for a slot when the schedule ended have given it back by now.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
@@ -216,7 +216,7 @@ impl Stage for Controller<'_> {
         is_stopped
     }
 
-    /// Does what a key asks for, if anything, and shows what came of it.
+    /// Carries out the command of a key, if it has one, and shows the effect.
     fn press(&mut self, key: KeyEvent) -> bool {
         self.observers.note = match self.observers.press(key) {
             Some(Action::Stop) => return self.stop(),

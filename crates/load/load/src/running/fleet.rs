@@ -1,4 +1,4 @@
-//! Fleets: many machines that issue one load. What the program does besides being a node.
+//! The fleet commands of the program: status, changes and the report of a run.
 
 pub(crate) mod args;
 mod live_status;
@@ -12,7 +12,7 @@ use nanopace_fleet::{Control, FleetError};
 use report::Places;
 use std::io;
 
-/// What a command has come to: what it shows has been written or not, and whether all is well.
+/// The result of a command: whether its output was written, and whether its requirements hold.
 pub(crate) type Shown = (io::Result<()>, bool);
 
 /// Does what a command asks for.

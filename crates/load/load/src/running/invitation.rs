@@ -1,4 +1,4 @@
-//! A fleet that a run is to take part in: what can't be done there, and how to join.
+//! Checks the options of a run that takes part in a fleet, and joins the fleet.
 
 use super::args::RunArgs;
 use super::member::address::RunAddress;
@@ -18,7 +18,7 @@ const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
 pub(crate) struct Invitation {
     at: RunAddress,
     nodes: u32,
-    /// The whole load; none: whatever the run's is.
+    /// The whole load; `None` to use the run's.
     load: Option<Shape>,
     arrivals: (String, u64),
     skip_later_than: Option<Duration>,
@@ -81,7 +81,8 @@ impl Invitation {
         })
     }
 
-    /// Joins, and waits for the others. None if `watch`, which is told what is waited for, has broken off.
+    /// Joins, and waits for the others. `None` if `watch` has ended the wait. It is called with the condition that the
+    /// node waits for.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -114,7 +115,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     );
     ensure!(
         args.schedule.shard.is_none(),
-        "--shard: the nodes of a fleet share the load by themselves: leave it out"
+        "--shard: the nodes of a fleet share the load automatically: leave it out"
     );
     if args.schedule.is_replay() {
         bail!(
@@ -140,7 +141,7 @@ fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     }
 }
 
-/// What people call this node: its machine, and the number of the process.
+/// The name of this node: its machine, and the number of the process.
 fn own_name() -> String {
     #[cfg(unix)]
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -35,7 +35,7 @@ pub(crate) struct Member {
     control: Control,
     /// When it joined.
     joined: Nanos,
-    /// Whether somebody wants it to end.
+    /// Whether the user has asked it to end.
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
@@ -43,7 +43,7 @@ pub(crate) struct Member {
     overview: Overview,
 }
 
-/// Whoever waits for other nodes looks this often.
+/// How often a node that waits for other nodes looks for them.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Member {
@@ -66,7 +66,7 @@ impl Member {
         self.joined > self.begins()
     }
 
-    /// Where its part of the load starts: whoever joins later has no part in what was before.
+    /// Where its part of the load starts: a node that joins later has no part in earlier slots.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
@@ -90,9 +90,9 @@ impl Member {
         }
     }
 
-    /// Tells the fleet what this node has done up to a moment.
+    /// Reports to the fleet what this node has done up to a moment.
     pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
-        // What can't be written now may be the next time.
+        // Results that can't be written now may be written the next time.
         if let Ok(results) = self.results(at, stats).to_bytes() {
             self.node.tell(results);
         }
@@ -155,7 +155,7 @@ impl Member {
         self.node.shape()
     }
 
-    /// Which node of which run it is.
+    /// The names of the node and its run.
     pub(crate) fn title(&self) -> String {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
@@ -163,7 +163,7 @@ impl Member {
     /// Changes the load of the whole fleet. `hz` is what it is now.
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
-            // A rate at the end of the range stays as it is.
+            // A rate at the end of the range does not change.
             let rate = Rate::from_hz(human::four_digits(hz * factor));
             rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
         };
@@ -183,7 +183,7 @@ impl Member {
     fn pause(&self, is_paused: bool) -> Result<(), FleetError> {
         let done = if is_paused { self.control.pause() } else { self.control.resume() };
         match done {
-            // It is as it should be.
+            // The run is in that state already.
             Err(FleetError::Paused(_)) => Ok(()),
             done => done,
         }
@@ -200,9 +200,9 @@ impl Member {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Tells the store that this node is done, and what it has recorded; so many of the slots that it
-    /// was granted were not started. Behind the load's end it waits for the others. Returns where to ask what
-    /// all nodes have done, unless the fleet goes on.
+    /// Reports to the store that this node is done, with its results. `not_started` of the slots that it was granted
+    /// were not started. After the load's end it waits for the others. Returns a connection for the results of all
+    /// nodes, unless the fleet goes on.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
@@ -221,7 +221,7 @@ impl Member {
     }
 }
 
-/// Waits until no node of the run is awaited any more. False if somebody has no time for that.
+/// Waits until no node of the run is awaited any more. False if the user ends the wait.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {
@@ -238,7 +238,7 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
     }
 }
 
-/// Which node of which run it is, and when it came if it was late.
+/// The names of the node and its run, and when it joined if it was late.
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title())?;

@@ -1,4 +1,4 @@
-//! What a run is told while it goes on, and by which of its stages it is heard.
+//! Messages to a run, and the stages of a run that handle them.
 
 use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
@@ -16,23 +16,23 @@ pub(crate) enum Message {
     /// Something that people should read.
     #[cfg(feature = "otlp")]
     Tell(String),
-    /// A program asks for this, and for what came of it.
+    /// A program sends this command, and waits for the result.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
 /// A stage of a run: before its schedule, during it, and after it. Where a message ends the stage, true is
 /// returned.
 pub(crate) trait Stage {
-    /// Hears that the end is asked for.
+    /// Handles a request to end the run.
     fn stop(&mut self) -> bool;
 
-    /// Hears that a key was pressed.
+    /// Handles a key.
     fn press(&mut self, key: KeyEvent) -> bool;
 
     /// Does what a program asks for, but not the end.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
-    /// Hears that the last slot has started.
+    /// Handles the start of the last slot.
     fn last_slot(&mut self) -> bool {
         false
     }
@@ -43,7 +43,7 @@ pub(crate) trait Stage {
 }
 
 impl Message {
-    /// Reaches the stage that a run is in, which does what it says. Returns whether that ends the stage.
+    /// Passes the message to the stage of the run, which handles it. Returns whether that ends the stage.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),
@@ -62,7 +62,7 @@ impl Message {
     }
 }
 
-/// Whoever asks may have gone meanwhile.
+/// Replies to a program, which may have gone meanwhile.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

@@ -11,12 +11,12 @@ use tokio::sync::watch;
 pub(crate) struct Outputs {
     pub(crate) logs: Logs,
     pub(crate) live: Live,
-    /// For whoever wants to know how the run is going.
+    /// Publishes the snapshots of the run to programs.
     pub(crate) watch: watch::Sender<Option<Arc<Snapshot>>>,
 }
 
 impl Outputs {
-    /// People alone look at it.
+    /// Only a terminal.
     pub(crate) fn only(live: Live) -> Outputs {
         Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
     }

@@ -1,9 +1,9 @@
-//! What may happen to slots that are late, and when a run is over early.
+//! The policy of a run for late slots, and the conditions that end it early.
 
 use crate::judged::criteria::{Goal, Percentile};
 use std::time::Duration;
 
-/// What a run does with late slots and with failures.
+/// The policy of a run for late slots and for failures.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     /// Slots that are later than this are skipped.
@@ -13,7 +13,7 @@ pub(crate) struct Policy {
     pub(crate) keeps_slots: bool,
     /// With more failures than this the run is over.
     pub(crate) most_failures: f64,
-    /// When it has come to this, it is over.
+    /// The goal whose reaching ends the run.
     pub(crate) goal: Option<Goal>,
     /// The percentile that its own delays are put beside.
     pub(crate) reported: Percentile,

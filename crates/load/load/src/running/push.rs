@@ -1,7 +1,7 @@
 //! Metrics of a run, pushed by OpenTelemetry's protocol: OTLP over HTTP, in protobuf.
 //!
-//! A thread of its own sends what the last snapshot says, every so often and once at the end. A
-//! collector that does not take it is told of once, and neither delays nor fails the run.
+//! A thread of its own sends the figures of the last snapshot at a fixed interval and once at the end. If a collector
+//! does not accept them, one message reports it. It neither delays nor fails the run.
 
 pub(crate) mod args;
 pub(crate) mod collector;
@@ -20,14 +20,14 @@ use tokio::select;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// Sends metrics until it is told to end.
+/// Sends metrics until it gets the signal to end.
 #[derive(Debug)]
 pub(crate) struct Push {
     end: oneshot::Sender<()>,
     thread: JoinHandle<Pushed>,
 }
 
-/// What came of it.
+/// The results of the sends.
 #[derive(Debug, Default)]
 struct Pushed {
     all: u64,
@@ -52,9 +52,9 @@ impl Push {
         Ok(Push { end, thread })
     }
 
-    /// Sends the last metrics. Says what did not arrive, if anything.
+    /// Sends the last metrics. Returns a message about those that did not arrive, if any.
     pub(crate) fn end(self) -> Option<String> {
-        // It listens, unless it has panicked; then it has said so.
+        // The thread listens, unless it has panicked; then it has printed its message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
         (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))
@@ -84,7 +84,7 @@ impl Pusher {
                 ticks.tick().await;
                 self.push(Some(every)).await;
             };
-            // What is cut short by the end is sent with it: counts only grow.
+            // A send that is cut short by the end is made up for by the last one: counts only grow.
             select! {
                 () = next => {}
                 _ = &mut ended => break,
@@ -94,8 +94,7 @@ impl Pusher {
         self.pushed
     }
 
-    /// Sends the metrics as they are now. A failure is told if it is the first one, and when there
-    /// will be another try.
+    /// Sends the current metrics. The first failure is reported, with the time of the next try.
     async fn push(&mut self, again: Option<Duration>) {
         let Some(snapshot) = self.snapshots.borrow().clone() else { return };
         let families = metrics::families(Some(&snapshot));

@@ -158,7 +158,7 @@ pub(crate) fn perform(
     controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),
-        // What can't be given back is lost, and counted.
+        // Slots that can't be given back are lost, and counted.
         Some(member) => drop(member.leave()),
         None => {}
     }
@@ -200,8 +200,8 @@ pub(super) fn start_schedule<'run>(
         let length = member.length(setup.args.warmup);
         RunSpan::new(pacer, member.starts(), length, messages)
     } else {
-        // The first slot says when the schedule starts, exactly. It goes back before a worker looks for
-        // it: whoever finds that none is left ends.
+        // The first slot fixes when the schedule starts, exactly. It goes back before a worker looks for it: a worker
+        // that finds no slot left ends.
         let first = pacer.claim()?;
         pacer.resume();
         let start = first.due()? - setup.first;

@@ -1,12 +1,11 @@
-//! `nanopace search`: the highest rate that keeps a promise.
+//! Runs `nanopace search`: finds the highest rate that meets an objective.
 //!
-//! Each step is a run of its own over new connections, and all its answers are waited for, so that no
-//! backlog of one step reaches the next. What was due at its end and had not started is given up. The
-//! target is the same for all steps: with a connection for each request in flight, it has nothing left
-//! to do when a run is over.
+//! Each step is a run of its own over new connections, and all its responses are waited for, so that no backlog of one
+//! step reaches the next. Slots that were due at its end and had not started are given up. The target is the same for
+//! all steps: with a connection for each request in flight, it has nothing left to do when a run is over.
 //!
-//! A step is over as soon as so many requests have failed that the others can't make up for it. Where
-//! none succeeds, one is sent alone, and the search is over if that fails too: it is not the rate.
+//! A step is over as soon as too many requests have failed for it to succeed. If no request succeeds, one is sent
+//! alone, and the search is over if that fails too: then the rate is not the cause.
 
 mod alone;
 pub(crate) mod args;
@@ -94,7 +93,7 @@ impl Job {
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
 
-    /// Searches until the answer is there, or it is interrupted.
+    /// Searches until the highest rate is found, or the search is interrupted.
     ///
     /// # Errors
     ///
@@ -144,7 +143,7 @@ impl Job {
 
     /// Runs a step. None if it was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
-        // Whatever the last step left: its threads have gone.
+        // Drops messages of the last step: its threads have gone.
         while self.messages.try_recv().is_ok() {}
         // An interrupt sets its flag first, so none is lost.
         if self.interrupt.is_triggered() {
@@ -175,8 +174,7 @@ impl Job {
         )
     }
 
-    /// Writes the JSON object, the picture and the report. What one place does not take, the others
-    /// still get.
+    /// Writes the JSON object, the picture and the report. If one write fails, the others are still made.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.output.write_json(|| object::Object::new(results, promise));

@@ -1,4 +1,4 @@
-//! The set-up of a run. Everything that can be wrong is found here, before any load.
+//! Sets up a run. Everything that can be wrong is found here, before any load.
 
 use super::args::RunArgs;
 use super::compare;
@@ -53,10 +53,9 @@ pub(crate) struct Setup {
     pub(crate) target: Arc<dyn AnyBackend>,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
-    /// The end of the load, from its start; the longest time if there is none, or if its last request
-    /// ends it.
+    /// The end of the load, from its start; the longest time if it has no end, or if its last request ends it.
     end: Duration,
-    /// How many slots of this process there are, if the target has something to do for so many only.
+    /// How many slots of this process there are, if the target has data for a limited number only.
     most: Option<u64>,
     /// The slots that a number of requests is about.
     counted: Option<Counted>,
@@ -66,20 +65,20 @@ pub(crate) struct Setup {
     pub(crate) cores: Vec<Core>,
     /// The fleet that this process takes part in.
     pub(crate) invitation: Option<Invitation>,
-    /// Where programs may look at the run and steer it.
+    /// Where programs may read the state of the run and control it.
     pub(crate) control_listener: Option<ControlListener>,
     /// Where metrics are sent.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
-    /// What the run is compared with.
+    /// The run that this run is compared with.
     pub(crate) baseline: Option<Recording>,
     /// Where the results go.
     pub(crate) output: Output,
     /// Where the page goes.
     pub(crate) html: Option<ResultFile>,
-    /// Where what was required goes.
+    /// Where the requirements go, as test cases.
     pub(crate) junit: Option<ResultFile>,
-    /// Where the run in short goes.
+    /// Where the short report goes.
     pub(crate) summary: Option<ResultFile>,
     /// The logs, ready to begin.
     pub(crate) logs: Logs,
@@ -158,8 +157,8 @@ impl Setup {
         })
     }
 
-    /// From now on it is set up for a constant rate of `hz`, for so long or until more than so many
-    /// requests have failed, with other random arrivals than before.
+    /// Sets up the next run at a constant rate of `hz`, with other random arrivals than before. The run lasts for this
+    /// time, or until more than `most_failures` requests have failed.
     pub(crate) fn change(
         &mut self,
         hz: f64,
@@ -180,7 +179,7 @@ impl Setup {
         threads::sessions(&self.target, self.args.connections, self.args.threads)
     }
 
-    /// A pacer as asked for, paused until the schedule starts; in a fleet, the node's.
+    /// A pacer for the requested load, paused until the schedule starts; in a fleet, the node's.
     pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -215,7 +214,7 @@ impl Setup {
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// What may happen to slots that are late.
+    /// The policy for slots that are late.
     pub(crate) fn policy(&self) -> Policy {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE

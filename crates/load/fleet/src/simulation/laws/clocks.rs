@@ -1,4 +1,4 @@
-//! Tests: clocks that are set, stand still and differ, the store's and those of machines.
+//! Tests: clocks of the store and of machines that are set, stop and differ.
 
 use super::{each, is_true, ms};
 use crate::simulation::{Fault, Setup, simulate};
@@ -29,10 +29,10 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     }
 }
 
-/// What time the store has is then known less well. Nobody takes that for a clock that was set, by which all others
-/// would go.
+/// The store's time is then known less exactly. No node takes that for a clock that was set, which all others would
+/// follow.
 #[test]
-fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
+fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     for slow in [50, 150, 300] {
         let setup = |seed| Setup {
             shape: "hold 10k/s 12s".to_owned(),
@@ -47,10 +47,10 @@ fn a_link_that_becomes_slow_one_way_moves_nobodys_clock() {
     }
 }
 
-/// Its own clock does not tell it, so it goes on as late as that. The others do not follow it: after two seconds, or ten
-/// frames, it follows the store.
+/// Its own clock does not show the pause, so it goes on as late as that. The others do not follow it: after two
+/// seconds, or ten frames, it follows the store.
 #[test]
-fn a_node_whose_machine_was_suspended_disturbs_nobody() {
+fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
         let setup = |seed| Setup {
             nodes: 2 + seed % 4,
@@ -103,7 +103,7 @@ fn a_node_learns_how_much_its_clock_differs() {
         let (shape, drift_ppm) = (shape.to_owned(), 200.0);
         simulate(&Setup { nodes: 8, shape, drift_ppm, ..Setup::default() }).start_error
     };
-    // What there is of the error comes from the beginning.
+    // Most of the error comes from the beginning.
     let [short, long] = [at("hold 1k/s 5s"), at("hold 1k/s 50s")];
     assert!(long < short / 2, "{short:?} {long:?}");
 }

@@ -22,7 +22,7 @@ enum Kept {
 }
 
 impl Data {
-    /// The time is this now. What has expired is gone.
+    /// Sets the time, and drops the keys that have expired.
     pub(super) fn set(&mut self, now_us: i64) {
         self.now_us = now_us;
         self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));

@@ -1,4 +1,4 @@
-//! What the machine of a run did beside it, if that was much.
+//! Reports other load on the machine during a run, if there was much.
 
 use super::Finding;
 use crate::console::human;
@@ -7,17 +7,18 @@ use crate::judged::criteria::Percentile;
 use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::quota::Quota;
 
-/// Less than this is not told, be it beyond the percentile that is reported or not.
+/// A larger share of stolen time is always reported; a smaller one if it may explain all times beyond the reported
+/// percentile.
 const MUCH_STOLEN: f64 = 0.05;
 
 /// Others that have less of the processors, or leave so much of them idle, take nothing from the generator.
 const MUCH: f64 = 0.1;
 const ENOUGH_IDLE: f64 = 0.5;
 
-/// A processor that becomes slower or faster by less than this does so all the time.
+/// A CPU whose clock rate changes by less than this factor is normal.
 const SLOWER: f64 = 0.75;
 
-/// Who had the processors, and whether they became slower or faster. Nothing that was little.
+/// The use of the CPUs, and changes of their clock rate. Small values are left out.
 pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterator<Item = Finding> {
     let Meanwhile { stolen, others, idle, khz } = meanwhile;
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
@@ -69,7 +70,7 @@ mod tests {
     const QUIET: Meanwhile = Meanwhile { stolen: 0.0, others: 0.0, idle: 0.9, khz: None };
 
     #[test]
-    fn little_is_not_told() {
+    fn small_values_are_not_reported() {
         assert_eq!(told(100.0, QUIET), []);
         for meanwhile in [
             Meanwhile { stolen: 0.009, ..QUIET },
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn other_programs_and_other_speeds_are_told_with_their_size() {
+    fn other_programs_and_other_speeds_are_reported_with_their_size() {
         let busy =
             Meanwhile { others: 0.43, idle: 0.12, khz: Some([3_400_000, 2_000_000]), ..QUIET };
         let found = told(99.0, busy);

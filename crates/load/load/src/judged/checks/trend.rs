@@ -1,21 +1,21 @@
-//! Whether times changed during a run, and when: the cumulated sum of how many of them are below the median of
-//! all, batch by batch, beside how far that sum goes by chance. (Page's test, with the distribution of a Brownian
-//! bridge; what chance does is taken from both parts by themselves.)
+//! Detects whether times changed during a run, and when. It compares the cumulated sum of the share of times below the
+//! median of all, batch by batch, with the size that this sum reaches by chance. (Page's test, with the distribution of
+//! a Brownian bridge; the effect of chance is estimated from each of the two parts separately.)
 
 use crate::recorded::confidence::{self, Batched, Share};
 use hdrhistogram::Histogram;
 
-/// Fewer batches say nothing.
+/// With fewer batches than this, no change is reported.
 const LEAST: usize = 16;
 
-/// The sum goes beyond so many standard deviations in less than 1 % of runs that don't change: the
-/// bridge's own limit would be 1.63, but the split is chosen, and a part of a batch looks like the next.
+/// The sum exceeds this many standard deviations in less than 1 % of runs that don't change. The bridge's own limit
+/// would be 1.63, but the split is chosen, and a part of a batch looks like the next.
 const LIMIT: f64 = 2.2;
 
-/// Medians that differ by less than such a part are the same for everybody.
+/// Medians that differ by less than one part in this many count as equal.
 const NEAR: u64 = 10;
 
-/// Whether a run is long enough to say.
+/// Whether a run has enough batches.
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }
@@ -39,7 +39,7 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// Of the sum of all batches, by chance, if the two parts are different.
+/// The standard deviation of the sum of all batches by chance, if the two parts are different.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {

@@ -80,7 +80,7 @@ fn read(text: &str) -> Option<Demand> {
     is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
 }
 
-/// What is said of a second side on which it is worse.
+/// The word for a second side on which the figure is worse.
 fn worse(figure: Figure) -> Word {
     match figure {
         Figure::Rate => Word::Lower,
@@ -89,7 +89,7 @@ fn worse(figure: Figure) -> Word {
     }
 }
 
-/// What `--fail-if` of a run requires.
+/// A requirement of `--fail-if` on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Requirement {
     /// `p99 response < 50ms`

@@ -1,11 +1,11 @@
-//! The figures that are compared, and what is known of each.
+//! The figures that are compared, and their intervals.
 
 use std::fmt::{self, Display, Formatter};
 
 /// The percentiles that are compared.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// What is compared.
+/// A figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// Requests started per second.
@@ -22,7 +22,7 @@ pub(crate) enum Figure {
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// Infinite if it lies beyond all that was measured.
+    /// Infinite if it lies beyond all measured times.
     pub(crate) high: f64,
     /// Whether there is too little to rely on the interval.
     pub(crate) is_rough: bool,

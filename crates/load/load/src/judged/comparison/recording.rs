@@ -1,4 +1,4 @@
-//! A run as its file of results has it.
+//! Reads a run from its file of results, and checks whether two runs can be compared.
 
 use crate::console::machine::Machine;
 use crate::console::secret::public;
@@ -8,10 +8,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Loads and lengths that differ by more are not the same.
+/// The largest relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
-/// Settings that say nothing of how a run was, and those that are compared in other ways.
+/// Settings that don't affect the results of a run, and settings that are compared in other ways.
 const ASIDE: [&str; 29] = [
     "arrivals",
     "baseline",
@@ -44,7 +44,7 @@ const ASIDE: [&str; 29] = [
     "when-blind",
 ];
 
-/// What a comparison needs of a run.
+/// The data of a run that a comparison needs.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
@@ -59,17 +59,17 @@ pub(crate) struct Recording {
     pub(crate) started: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// Why its load was not the one that was asked for, if so.
+    /// Why its load was not the requested one, if so.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
-    /// What a fleet tells of itself, if it was one.
+    /// The figures of the fleet, if the run was one.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
 }
 
 impl Recording {
-    /// Says which field is not what a run writes, if one is not.
+    /// An error that names the first field with an invalid value.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         for (field, value) in
@@ -99,8 +99,8 @@ impl Recording {
         self.check_sums()
     }
 
-    /// Says which sum does not add up, if one does not. What has been skipped is in no batch, and all nodes of a fleet
-    /// together count what none of them has recorded.
+    /// Returns the sum that does not add up, if there is one. Skipped slots are in no batch, and all nodes of a fleet
+    /// together count the slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -127,13 +127,13 @@ impl Recording {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
 
-    /// Says why it can't be compared with another, if so.
+    /// An error with the reason if it can't be compared with another.
     pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// Says why it can't be compared with a run with these settings, if so. The target rate and the length of that run
-    /// are looked at if they are known.
+    /// An error with the reason if it can't be compared with a run with these settings. The target rate and the length
+    /// of that run are compared if they are known.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,
@@ -151,7 +151,7 @@ impl Recording {
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
-        // What a closed loop comes to is no load that was asked for.
+        // The rate that a closed loop reaches was not requested.
         let rate = rate.filter(|_| !is_closed);
         // How long a number of requests takes is up to the target.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
@@ -170,7 +170,7 @@ fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }
 
-/// Says what differs by too much, if it does.
+/// An error that names the two values if they differ by too much.
 fn is_near(what: &str, one: f64, two: Option<f64>, unit: &str) -> Result<(), String> {
     match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
         Some(two) => Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}")),
@@ -194,7 +194,7 @@ fn public_value(name: &str, value: &Value) -> Value {
     }
 }
 
-/// What else is not the same on both sides, in words.
+/// Other differences between the two sides, in words.
 pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<String> {
     let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
         let mut texts = BTreeSet::new();

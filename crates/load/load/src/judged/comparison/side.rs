@@ -9,13 +9,13 @@ use crate::recorded::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
-/// With at least this many runs, their spread counts as well: it has what changes between runs.
+/// With at least this many runs, the spread between runs counts as well: it includes changes from run to run.
 const LEAST_RUNS: usize = 3;
 
 /// How many failures an interval of their share needs.
 const LEAST_FAILED: f64 = 10.0;
 
-/// The parts of a side whose spread says how sure its figures are.
+/// The parts of a side. Their spread gives the intervals of its figures.
 #[derive(Clone, Copy)]
 enum Parts {
     Batches,
@@ -97,7 +97,7 @@ impl<'run> Side<'run> {
         self.runs.iter().flat_map(|run| &run.histograms.batches)
     }
 
-    /// What is counted in each part.
+    /// The counts in each part.
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
         let run = |run: &Recording| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
@@ -144,7 +144,7 @@ impl<'run> Side<'run> {
     }
 }
 
-/// Where a share lies: Wilson, *Probable inference*, 1927.
+/// The interval of a share: Wilson, *Probable inference*, 1927.
 fn wilson(share: f64, count: f64) -> (f64, f64) {
     let square = Z * Z / count;
     let middle = (share + square / 2.0) / (1.0 + square);

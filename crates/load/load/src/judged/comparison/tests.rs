@@ -1,4 +1,4 @@
-//! Pairs of simulated runs, which differ or don't; and what is refused.
+//! Tests with pairs of simulated runs, which differ or don't; and tests of runs that are rejected.
 
 use super::demand::Demand;
 use super::*;
@@ -34,7 +34,7 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
     }
 }
 
-/// How often each word is said of the response times, of so many pairs.
+/// How often each word is the result for the response times, in `pairs` pairs.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -51,7 +51,7 @@ fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f6
 }
 
 #[test]
-fn of_100_pairs_that_do_not_differ_five_at_most_are_said_to() {
+fn at_most_5_of_100_equal_pairs_are_reported_as_different() {
     let told = words(1.0, 20_000.0, 200, &[50.0, 99.0]);
     for percent in [50.0, 99.0] {
         let alarms = told(percent, Word::Faster) + told(percent, Word::Slower);
@@ -60,7 +60,7 @@ fn of_100_pairs_that_do_not_differ_five_at_most_are_said_to() {
     }
 }
 
-/// Of 60 000 requests to a server at half of its capacity.
+/// 60 000 requests to a server at half of its capacity.
 #[test]
 fn times_that_are_a_tenth_longer_are_found() {
     let told = words(1.1, 60_000.0, 100, &[90.0]);
@@ -87,7 +87,7 @@ fn compared(first: &Recording, second: &Recording) -> Comparison {
 }
 
 #[test]
-fn what_differs_beyond_chance_fails_by_what_was_asked_for() {
+fn a_difference_beyond_chance_fails_the_change_that_names_it() {
     let [first, second] = [recording(queue(1.0), 20_000.0, 1), recording(queue(1.3), 20_000.0, 2)];
     let comparison = compared(&first, &second);
     let failed = |text: &str| text.parse::<Demand>().unwrap().check(&comparison);
@@ -112,7 +112,7 @@ fn what_differs_beyond_chance_fails_by_what_was_asked_for() {
 }
 
 #[test]
-fn what_is_not_the_same_load_is_refused_and_what_else_differs_is_told() {
+fn other_loads_are_refused_and_other_differences_are_reported() {
     let first = recording(queue(1.0), 2_000.0, 1);
     let with = |change: fn(&mut Recording)| {
         let mut second = first.clone();
@@ -169,7 +169,7 @@ fn a_run_counts_once_on_a_side() {
 }
 
 #[test]
-fn what_batches_have_is_what_the_run_has() {
+fn the_sum_of_batches_is_the_run() {
     let run = recording(queue(1.0), 2_000.0, 1);
     assert_eq!(run.check(), Ok(()));
     let edits: [fn(&mut Recording); 6] = [
@@ -189,7 +189,7 @@ fn what_batches_have_is_what_the_run_has() {
 }
 
 #[test]
-fn values_that_log_in_are_told_to_differ_and_not_shown() {
+fn secrets_are_reported_as_different_and_not_shown() {
     let mut first = recording(queue(1.0), 2_000.0, 1);
     let headers = serde_json::json!(["Accept: b", "Authorization: Bearer abc"]);
     first.settings.insert("header".to_owned(), headers);
@@ -221,9 +221,9 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// In single runs nothing tells that the three of a side differ more from each other than batches do.
+/// Single runs don't show that the three runs of a side differ more from each other than batches do.
 #[test]
-fn what_changes_from_run_to_run_counts_from_three_runs_on() {
+fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {
         let runs = (seed..).zip(slower);
         runs.map(|(seed, slower)| recording(queue(slower), 20_000.0, seed)).collect::<Vec<_>>()
@@ -240,7 +240,7 @@ fn what_changes_from_run_to_run_counts_from_three_runs_on() {
 }
 
 #[test]
-fn failures_are_told_apart_where_there_are_enough() {
+fn differences_of_failures_are_found_where_there_are_enough() {
     let first = recording(queue(1.0), 20_000.0, 1);
     let failing = |each: u64| {
         let mut run = first.clone();

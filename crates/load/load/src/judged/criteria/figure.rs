@@ -29,7 +29,7 @@ pub(crate) struct Figures<'run> {
     pub(crate) due: u64,
     /// Requests started.
     pub(crate) started: u64,
-    /// Requests that were answered well.
+    /// Requests that succeeded.
     pub(crate) completed: u64,
     /// Requests that failed.
     pub(crate) failed: u64,
@@ -53,12 +53,12 @@ pub(crate) struct Figures<'run> {
     pub(crate) generator_lateness: Duration,
     /// How sure its percentiles are, if that is known.
     pub(crate) confidence: Option<&'run Confidence<'run>>,
-    /// What is counted apart, if that is known.
+    /// The figures by label, if they are known.
     pub(crate) labels: Option<&'run Labels>,
 }
 
 impl<'run> Figures<'run> {
-    /// Those of a label, if there is such a one.
+    /// The figures of a label, if there is one of this name.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -85,8 +85,7 @@ impl<'run> Figures<'run> {
     }
 }
 
-/// What is known of a figure: it lies between two values. They are the same, unless times are known
-/// only as lower bounds.
+/// The range in which a figure lies. Both ends are the same, unless times are known only as lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
@@ -113,7 +112,7 @@ pub(crate) enum Figure {
     Single(Single),
 }
 
-/// What is asked of a distribution.
+/// A statistic of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Statistic {
     /// From 0 to 100.
@@ -186,7 +185,7 @@ impl Figure {
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
     }
 
-    /// How sure a percentile is: of response times, if it does not say of which.
+    /// The confidence of a percentile; of response times, if no times are named.
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {
@@ -208,7 +207,7 @@ impl Figure {
         }
     }
 
-    /// What it is measured in.
+    /// The unit of the figure.
     pub(crate) fn unit(self) -> Unit {
         match self {
             Figure::Of(Statistic::Count, _) => Unit::Count,
@@ -233,7 +232,7 @@ impl Figure {
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// What is better, more or less of it. None if that depends, as with a count of requests.
+    /// Whether higher or lower values are better. `None` if that depends, as with a count of requests.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -258,7 +257,7 @@ impl Figure {
         }
     }
 
-    /// Whether it only tells how long requests waited for their start.
+    /// Whether it is only about how long requests waited for their start.
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
@@ -274,7 +273,7 @@ impl Figure {
         }
     }
 
-    /// Whether it tells how much of the load was started.
+    /// Whether it is about how much of the load was started.
     pub(crate) fn is_about_load(self) -> bool {
         let about =
             [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
@@ -287,7 +286,7 @@ impl Figure {
         Some(percent.min(100.0 - percent) / 100.0)
     }
 
-    /// What stands between its name and its value.
+    /// The verb between its name and its value.
     pub(crate) fn verb(self) -> &'static str {
         if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
     }
@@ -344,7 +343,7 @@ impl Statistic {
         })
     }
 
-    /// What it would be if all lower bounds were as long as can be; none if that is without end.
+    /// Its value if all lower bounds were as long as can be; `None` if that is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),

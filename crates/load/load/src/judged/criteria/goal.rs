@@ -1,4 +1,4 @@
-//! What a run may go on for: a percentile that is known to within a share of it.
+//! The goal of a run that goes on until a percentile is known to within a share of it.
 
 use super::Criterion;
 use crate::recorded::confidence::Confidence;
@@ -18,7 +18,7 @@ impl Goal {
         self.0.figure.reach(confidence).is_some_and(|reach| self.0.holds(reach))
     }
 
-    /// How far it has come, without a full stop.
+    /// The confidence that it has reached, without a full stop.
     pub(crate) fn told(&self, confidence: &Confidence<'_>) -> String {
         let unit = self.0.figure.unit();
         let is_same_side = |reach| move |shown| self.0.holds(shown) == self.0.holds(reach);
@@ -80,7 +80,8 @@ mod tests {
         }
     }
 
-    /// The look at which a run of a queue at half of its capacity ends, and whether the truth is where it then says.
+    /// The check at which a run of a queue at half of its capacity ends, and whether the interval then has the true
+    /// percentile.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;
@@ -93,7 +94,7 @@ mod tests {
         (looks, low <= truth && truth <= high)
     }
 
-    /// To look again and again, until it is so, is no way to be sure of what is wrong.
+    /// A check that is repeated until it holds must not end a run too early.
     #[test]
     fn where_it_ends_the_interval_has_the_truth_as_often_as_it_says() {
         let goal = goal("p50 10%");

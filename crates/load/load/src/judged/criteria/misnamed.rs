@@ -1,4 +1,4 @@
-//! What to write instead of words that name no figure.
+//! Suggests what to write instead of words that name no figure.
 
 use super::figure::{Single, Statistic};
 use super::times::Times;
@@ -16,7 +16,7 @@ const A_PERCENTILE: &str = "write confidence p99, or another percentile between 
                             times or as in confidence p99 service";
 const TWO_WORDS: &str = "write for example p99 response";
 
-/// What a word can be.
+/// The roles of a word in a criterion.
 enum WordKind {
     Statistic,
     Times,

@@ -1,4 +1,4 @@
-//! The percentile that a run is looked at by.
+//! The percentile that reports show.
 
 use super::Criterion;
 use super::figure::{Figure, Statistic};
@@ -26,7 +26,7 @@ impl Percentile {
         quantile(self.0)
     }
 
-    /// The share of what lies beyond it. It is never zero.
+    /// The share of the times beyond it. It is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

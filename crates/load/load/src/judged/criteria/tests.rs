@@ -26,8 +26,8 @@ pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     times
 }
 
-/// What is wanted, in a run of 1000 slots over 10 s. 990 requests started; 980 were answered
-/// well, the service times being 1 to 980 ms; 7 failed and 3 had no answer yet.
+/// Checks a criterion in a run of 1000 slots over 10 s. 990 requests started: 980 were answered well, with service
+/// times of 1 to 980 ms; 7 failed and 3 had no answer yet.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {
@@ -188,7 +188,7 @@ fn figures_are_compared_with_their_limits() {
 }
 
 #[test]
-fn what_is_missed_says_what_was_and_what_was_wanted() {
+fn a_missed_criterion_shows_the_figure_and_the_limit() {
     for (text, missed) in [
         ("p50 service < 50ms", "p50 service is 490ms, wanted < 50ms"),
         ("mean wait < 50ms", "mean wait is 667ms, wanted < 50ms"),
@@ -446,7 +446,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back(
+    fn a_formatted_criterion_is_read_back(
         figure in proptest::sample::select(&["p99 response", "setup p0.1", "max wait"][..]),
         operator in proptest::sample::select(&["<", "<=", ">", ">=", "=", "=="][..]),
         ns in any::<u64>(),

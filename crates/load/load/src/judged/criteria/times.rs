@@ -36,7 +36,7 @@ impl Times {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// What they would be if no request had waited for its start.
+    /// The same times if no request had waited for its start.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,
@@ -105,7 +105,7 @@ mod tests {
         ] {
             assert_eq!(missed(text).as_deref(), Some(told));
         }
-        // Of what a user waits, what lies before the request is no fault of the answer.
+        // The wait of a user before the request is sent is not caused by the answer.
         let late = read("p99 first-item-response < 500ms");
         assert!(late.check(&figures).is_some() && late.holds_without_waiting(&figures));
         assert!(late.breaks_above_a_rate() && !late.names_load());

@@ -5,7 +5,7 @@ use crate::console::human::float;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// What a figure is measured in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Nanoseconds.
@@ -64,7 +64,7 @@ impl Unit {
         }
     }
 
-    /// A value in three digits, or in as many more as it takes to see that it `misses` its limit.
+    /// A value in three digits, or in as many more as are needed to see that it `misses` its limit.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -100,7 +100,7 @@ impl Unit {
     }
 }
 
-/// No two numbers between 0 and 1000 look the same with so many decimals.
+/// With this many decimals, no two numbers between 0 and 1000 look the same.
 const MOST_DECIMALS: usize = 17;
 
 /// A time in nanoseconds; exact up to 104 days, and to 16 digits above.
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_unit_or_none_is_refused() {
+    fn a_limit_with_another_unit_or_none_is_refused() {
         for (unit, texts) in [
             (Unit::Time, &["50", "fast", "-1s", "1e3s", "5%", "99999999999999999999s", "nan"][..]),
             (Unit::Share, &["2", "101%", "-1%", "nan", "inf", "%", "1e0%", "nan%", "5ms"]),

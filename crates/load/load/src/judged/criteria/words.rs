@@ -14,9 +14,9 @@ pub(crate) struct Word {
 /// A criterion in three parts, none of them understood yet.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// What stands before the operator: one word or more.
+    /// The text before the operator: one word or more.
     pub(crate) figure: Vec<Word>,
-    /// What follows the word `of` between quotes before the operator, if that is there.
+    /// The quoted text after the word `of` before the operator, if there is one.
     pub(crate) label: Option<Word>,
     /// The characters that operators are made of.
     pub(crate) operator: Word,
@@ -24,7 +24,7 @@ pub(crate) struct Parts {
     pub(crate) limit: Word,
 }
 
-/// What is wrong with a criterion, and where. The message ends with what to write instead.
+/// An error in a criterion, and where it is. The message ends with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CriterionError {
     column: usize,
@@ -103,7 +103,7 @@ fn no_operator(text: &str) -> CriterionError {
     }
 }
 
-/// What the blanks separate.
+/// The words between the blanks.
 fn words(text: &str) -> Vec<Word> {
     let begins = |at: usize| !text[..at].ends_with(|c: char| !c.is_whitespace());
     let indices = text.char_indices();
@@ -122,12 +122,12 @@ fn piece(text: &str, from: usize, to: usize) -> Word {
     }
 }
 
-/// What a name means.
+/// The meaning of a name.
 pub(crate) fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
     names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
 }
 
-/// The name of what is meant.
+/// The name of a meaning.
 pub(crate) fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
     names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
 }

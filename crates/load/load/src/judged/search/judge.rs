@@ -1,4 +1,4 @@
-//! What a step has shown: whether the promise was kept, and what ran out if not.
+//! Judges one search step: was the objective met, and if not, which resource ran out?
 
 use super::method::{Outcome, Purpose, Step};
 use crate::judged::criteria::Criterion;
@@ -13,33 +13,33 @@ use std::time::Duration;
 
 /// The share of the requests that has to start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// How many requests have to lie beyond a percentile; and how many there have to be in any case.
+/// How many requests have to lie beyond a percentile; and the least number of requests in any step.
 const BEYOND: f64 = 10.0;
-/// If this share of the connections is busy on average, all of them are: between two requests each is free for as long
-/// as it takes to find the next one.
+/// If this share of the connections is busy on average, all of them count as busy: between two requests, a connection
+/// is free while the next slot is found.
 const ALL_BUSY: f64 = 0.9;
 
-/// What every step has to keep.
+/// The objective that every step has to meet.
 #[derive(Debug)]
 pub(crate) struct Promise {
-    /// What was asked for.
+    /// The criteria that the user gave.
     pub(crate) until: Vec<Criterion>,
-    /// What is asked for besides.
+    /// The criteria that every search adds.
     always: Vec<Criterion>,
 }
 
-/// What ran out at a rate that did not keep the promise.
+/// The resource that ran out at a rate that did not meet the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cause {
     /// Too many requests failed.
     Errors,
-    /// The promise would have been kept, had no request waited for a connection: by themselves the answers came in good
+    /// The objective would have been met if no request had waited for a connection: the answers themselves came in
     /// time.
     Connections,
-    /// All connections were busy, and the answers took too long by themselves.
+    /// All connections were busy, and the answers themselves took too long.
     Target,
-    /// The answers took too long by themselves, while connections were free.
+    /// The answers themselves took too long, while connections were free.
     Latency,
     /// The generator was late itself.
     Generator,
@@ -58,9 +58,9 @@ pub(crate) struct Measured {
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
     pub(crate) verdict: Verdict,
-    /// What the promise says, and does not hold.
+    /// The criteria of the objective that do not hold.
     pub(crate) missed: Vec<String>,
-    /// The figures of the promise, for people.
+    /// The figures of the objective, for people.
     #[serde(skip)]
     pub(crate) figures: Vec<String>,
     /// The figure for the chart, if the run has it.
@@ -91,7 +91,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether no request succeeded, which broke the promise.
+    /// Whether no request succeeded, so that the objective was missed.
     pub(crate) fn has_no_success(&self) -> bool {
         self.cause.is_some() && self.completed == 0
     }
@@ -103,7 +103,7 @@ impl Measured {
 }
 
 impl Promise {
-    /// This, and what every load needs if nothing else is said about it.
+    /// An objective of these criteria, and of those that every load needs unless one of these replaces them.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -115,36 +115,35 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// How long a step at `hz` has to be, if `least` is not enough for the rarest requests that the
-    /// promise is about.
+    /// How long a step at `hz` has to be, if `least` is too short for the rarest requests that the objective is about.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
-        // Nobody waits for longer than that; it must only not overflow.
+        // No user waits for longer than that; it only must not overflow.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
-    /// With more failures than this in a step of `length` at `hz`, the promise is broken.
+    /// With more failures than this in a step of `length` at `hz`, the objective is missed.
     pub(crate) fn most_failures(&self, hz: f64, length: Duration) -> f64 {
         let requests = hz * length.as_secs_f64();
         let most = self.all().filter_map(|criterion| criterion.most_failures(requests));
         most.fold(f64::INFINITY, f64::min)
     }
 
-    /// The promise as it was written.
+    /// The objective as it was written.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
         texts.join(" and ")
     }
 
-    /// Which figure is drawn, and its limit: the first time that is promised; else p99 response.
+    /// The figure that is drawn, and its limit: the first time in the objective; else p99 response.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
         first.unwrap_or_else(|| ("p99 response".to_owned(), None))
     }
 
-    /// Judges a step by its summary, with so many connections.
+    /// Judges a step by its summary, with this many connections.
     pub(crate) fn judge(&self, step: Step, summary: &Summary, connections: u32) -> Measured {
         let (stats, figures) = (&summary.stats, summary.figures());
         let missed: Vec<_> = self.all().filter_map(|criterion| criterion.check(&figures)).collect();
@@ -189,15 +188,15 @@ impl Promise {
         }
     }
 
-    /// What ran out: the first of these that fits.
+    /// The resource that ran out: the first of these that fits.
     ///
-    /// * The verdict says that the target fails: the errors.
-    /// * It says that the generator fails or is behind; or that both are, and more of the lateness was the generator's doing
-    ///   than the target's: the generator.
+    /// * The verdict is that the target fails: the errors.
+    /// * The verdict is that the generator fails or fell behind; or that both fell behind, and the generator caused
+    ///   more of the lateness than the target: the generator.
     /// * Too many requests failed: the errors.
-    /// * The promise would hold without the time that requests waited: the generator, if more of the lateness was its
-    ///   doing, and otherwise the connections.
-    /// * Otherwise the answers took too long by themselves, with all connections busy or with some free.
+    /// * The objective would be met without the time that requests waited: the generator, if it caused more of the
+    ///   lateness, and otherwise the connections.
+    /// * Otherwise the answers themselves took too long, with all connections busy or with some free.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
         let fails =
@@ -286,7 +285,7 @@ pub(crate) mod tests {
 
     const STEP: Step = Step { hz: 1_000.0, purpose: Purpose::Bracket };
 
-    /// Steps to show: one kept, one broken, one that was not judged.
+    /// Steps to show: one that met the objective, one that missed it, one that was not judged.
     pub(crate) fn steps() -> Vec<Measured> {
         let judged = |verdict, times, lateness| {
             promise("p99 response < 20ms").judge(STEP, &summary(verdict, times, lateness), 16)
@@ -315,17 +314,17 @@ pub(crate) mod tests {
         };
         for (verdict, times, lateness, connections, cause) in [
             (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
-            // A promise that is kept is kept, also if the generator was late.
+            // An objective that is met counts as met, also if the generator was late.
             (GeneratorBehind, [5, 19], [0.0, 1.0], 8, None),
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
-            // The answers came in good time, but requests waited: for whom?
+            // The answers came in time, but requests waited: for which side?
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
             (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),
             (OnSchedule, [15, 21], [0.1, 1.0], 15, Some(Cause::Generator)),
-            // The answers took too long by themselves.
+            // The answers themselves took too long.
             (TargetBehind, [25, 50], [1.0, 0.1], 26, Some(Cause::Target)),
             (OnSchedule, [25, 25], [0.0, 0.1], 100, Some(Cause::Latency)),
         ] {
@@ -382,7 +381,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Whoever is late: all connections may wait for answers that belong to no step.
+    /// With any verdict: all connections may wait for answers that belong to no step.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

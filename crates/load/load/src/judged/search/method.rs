@@ -1,13 +1,12 @@
 //! Which rate to try next, and what follows from all that were tried.
 //!
-//! The rate is doubled until a step does not keep the promise, or halved until one does. Then the
-//! bracket is halved in the logarithm until it is narrow enough. In the end both of its sides are
-//! confirmed: each is tried once more, and a third time if the two contradict each other; what most
-//! of them say counts. Whatever changes its mind by that opens the bracket again.
+//! The rate is doubled until a step misses the objective, or halved until one meets it. Then the bracket is halved in
+//! the logarithm until it is narrow enough. In the end both of its sides are confirmed: each is tried once more, and a
+//! third time if the two results differ; the majority counts. If a result changes by that, the bracket opens again.
 //!
-//! A step in which the generator could not keep up says nothing about the target, and is repeated. If
-//! it stays so, the rate is the generator's limit: an end of the bracket, but not the answer, unless
-//! the target's own limit is found close above it.
+//! A step in which the generator could not keep up shows nothing about the target, and is repeated. If the generator
+//! still can't keep up, the rate is the generator's limit: an end of the bracket, but not the result, unless the
+//! target's own limit is found close above it.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +17,7 @@ use std::cmp::Ordering;
 
 /// When the generator has failed so often at a rate, that is its limit.
 const MOST_FAILURES: u32 = 3;
-/// How many steps have to say the same about an end of the bracket.
+/// How many steps must agree about an end of the bracket.
 const CONFIRMED: u32 = 2;
 /// How far apart the two rates of an answer may be, if the generator was the limit in between.
 const NEAR: f64 = 1.05;
@@ -50,7 +49,7 @@ pub(crate) struct Step {
     pub(crate) purpose: Purpose,
 }
 
-/// What a step is for.
+/// The purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
@@ -58,21 +57,21 @@ pub(crate) enum Purpose {
     Bracket,
     /// To make the bracket narrower.
     Bisect,
-    /// The rate was tried, and it is not known what is true.
+    /// The rate was tried, and the result is not known.
     Repeat,
     /// The rate was tried, and the answer depends on it.
     Confirm,
 }
 
-/// What a step has shown.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
-    /// The promise was kept.
+    /// The objective was met.
     Kept,
-    /// The promise was broken.
+    /// The objective was missed.
     Broken,
-    /// The promise was broken because the generator could not keep up.
+    /// The objective was missed because the generator could not keep up.
     Generator,
 }
 
@@ -85,7 +84,7 @@ pub(crate) struct Search {
     steps: usize,
 }
 
-/// What was found at a rate.
+/// The result at a rate.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     hz: f64,
@@ -94,11 +93,11 @@ struct Trial {
     generator: u32,
 }
 
-/// What follows. Rates are per second.
+/// The conclusion of a search. Rates are per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub(crate) enum Conclusion {
-    /// The highest rate that keeps the promise is between these.
+    /// The highest rate that meets the objective is between these.
     Found { kept: f64, broken: f64 },
     /// The highest rate that was allowed keeps it.
     AllKept { kept: f64 },
@@ -106,8 +105,8 @@ pub(crate) enum Conclusion {
     NoneKept { broken: f64 },
     /// At this limit the generator could not keep up, and the highest rate that was kept is below.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
-    /// It ended before the answer was found. `missed` is the lowest rate above `kept` at which a step broke the promise.
-    /// The answer is likely to be between these.
+    /// It ended before the highest rate was found. `missed` is the lowest rate above `kept` at which a step missed the
+    /// objective. The highest rate is likely to be between these.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -116,7 +115,7 @@ impl Trial {
         Trial { hz, kept: 0, broken: 0, generator: 0 }
     }
 
-    /// What is true of the rate, if that is known.
+    /// The result at the rate, if it is known.
     fn outcome(&self) -> Option<Outcome> {
         match self.kept.cmp(&self.broken) {
             Ordering::Greater => Some(Outcome::Kept),
@@ -140,7 +139,7 @@ impl Search {
         Search { bounds, trials: Vec::new(), steps: 0 }
     }
 
-    /// The next step; none if the answer is there, or there were too many steps.
+    /// The next step; `None` if the search is complete, or there were too many steps.
     pub(crate) fn next(&self) -> Option<Step> {
         if self.steps < self.bounds.max_steps { self.wanted() } else { None }
     }
@@ -160,7 +159,7 @@ impl Search {
         }
     }
 
-    /// What follows from all steps so far.
+    /// The conclusion from all steps so far.
     pub(crate) fn conclusion(&self) -> Conclusion {
         let (kept, missed) = (self.kept(), self.missed());
         let broken = self.broken().map(|trial| trial.hz);
@@ -188,7 +187,7 @@ impl Search {
         both.map(|trial| trial.hz).collect()
     }
 
-    /// The next step, however many there were.
+    /// The next step, whatever the number of steps so far.
     fn wanted(&self) -> Option<Step> {
         let Bounds { from, min, max, .. } = self.bounds;
         if let Some(open) = self.trials.iter().find(|trial| trial.outcome().is_none()) {
@@ -227,8 +226,8 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// The highest rate that is still near the kept one, if the generator failed at the highest that was
-    /// tried, and that is lower. If the promise is broken there, the limit is the target's.
+    /// The highest rate that is still near the kept one, if the generator failed at the highest that was tried, and
+    /// that is lower. If the objective is missed there, the limit is the target's.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
@@ -245,7 +244,7 @@ impl Search {
         self.trials.iter().rev().map(|trial| trial.hz).find(|below| *below < hz)
     }
 
-    /// The highest rate that keeps the promise.
+    /// The highest rate that meets the objective.
     fn kept(&self) -> Option<Trial> {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }

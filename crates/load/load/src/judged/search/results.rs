@@ -1,4 +1,4 @@
-//! What a search has found.
+//! The results of a search.
 
 use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
@@ -8,7 +8,7 @@ use crate::load::shortage::GENERATOR;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
-/// What a search has found, and how.
+/// The results of a search, and its settings.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// Where requests went.
@@ -19,9 +19,9 @@ pub(crate) struct Results {
     pub(crate) start: SystemTime,
     /// How long it took.
     pub(crate) took: Duration,
-    /// What makes all figures less certain.
+    /// Reasons why all figures are less certain.
     pub(crate) warnings: Vec<String>,
-    /// What follows from the steps.
+    /// The conclusion from the steps.
     pub(crate) conclusion: Conclusion,
     /// Rates at which steps contradicted each other.
     pub(crate) contradictions: Vec<f64>,
@@ -87,7 +87,7 @@ impl Results {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
     }
 
-    /// What ran out above the answer.
+    /// The resource that ran out above the highest rate.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self.end {
             End::TargetFailing if self.fails_by_generator() => Some(Cause::Generator),
@@ -101,7 +101,7 @@ impl Results {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// The last step that shows why the promise is not kept above the answer.
+    /// The last step that shows why the objective is missed above the highest rate.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

@@ -1,4 +1,4 @@
-//! Runs of which the truth is known: a queue with one server, in virtual time.
+//! Simulates runs whose true percentiles are known: a queue with one server, in virtual time.
 
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use std::iter;
 use std::time::Duration;
 
-/// As many as a run of ten seconds or more has.
+/// The number of batches of a run of ten seconds or more.
 pub(crate) const BATCHES: usize = 40;
 
 /// The mean service time in nanoseconds.
@@ -29,7 +29,7 @@ pub(crate) struct Queue {
     pub(crate) stalls: Option<(f64, f64)>,
 }
 
-/// What was recorded of a run.
+/// The records of a run.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     pub(crate) all: Histogram<u64>,
@@ -81,8 +81,8 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None }
     }
 
-    /// A run of about so many requests, by Lindley's recursion: who comes is served when the server is free, and
-    /// not stalled.
+    /// A run of about this many requests, by Lindley's recursion: a request is served when the server is free and not
+    /// stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -113,7 +113,7 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// What is recorded of a run that is collected after so many mean service times each, until that is enough.
+    /// The records of a run that is collected every `every` mean service times, until there are enough of them.
     pub(crate) fn grow(
         &self,
         every: f64,

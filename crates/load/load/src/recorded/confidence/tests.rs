@@ -3,8 +3,8 @@
 use super::simulated::Queue;
 use super::*;
 
-/// In which share of so many runs the time at `quantile` lies in its interval, and how often that is
-/// rough.
+/// The share of `runs` runs in which the time at `quantile` lies in its interval, and the share in which the interval
+/// is rough.
 fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut covered = vec![(0, 0); truths.len()];
     for seed in 0..runs {
@@ -56,8 +56,8 @@ fn a_server_that_stalls_now_and_then() {
     assert_covers(stalls, 20_000.0, &[0.5, 0.99].map(long));
 }
 
-/// Times depend on each other over tens of thousands of requests, and no method gets what is not there
-/// from ten times as many. The run knows: its p99 is always rough.
+/// Times depend on each other over tens of thousands of requests, and ten times as many are too few for any method. The
+/// interval of p99 is marked as rough in every run.
 #[test]
 fn a_queue_at_99_percent_needs_longer_runs() {
     let truths = [0.5, 0.99].map(|quantile| truth(0.99, quantile));
@@ -79,7 +79,7 @@ fn nothing_is_known_of_the_greatest_time_and_of_a_moment() {
 }
 
 #[test]
-fn what_lies_beyond_all_that_was_measured_has_no_upper_end() {
+fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     let run = Queue::new(0.5).run(1_000.0, 1);
     let range = run.batched().range(0.9999).unwrap();
     assert_eq!((range.high, range.is_rough), (None, true));

@@ -1,5 +1,5 @@
-//! What a node gives the store when it is done, for whoever puts the results of all together; and each second
-//! before, what there is of it so far.
+//! The results that a node stores for the merged report: final ones when it is done, and interim ones each second
+//! before.
 
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
@@ -38,14 +38,14 @@ pub(crate) struct Results {
     pub(crate) timeline: Timeline,
 }
 
-/// What is sent first, as a line of JSON. Histograms follow, in the second version of their interchange
-/// format; all of it is compressed.
+/// The head of the results, as a line of JSON. Histograms follow, in the second version of their interchange format;
+/// all of it is compressed.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// With how many of which the time is not known.
+    /// With the number of those whose time is not known.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -66,7 +66,7 @@ struct Counts {
     labels: Vec<LabelHead>,
 }
 
-/// The operations of a label, but for their times.
+/// The operations of a label, except their times.
 #[derive(Debug, Deserialize, Serialize)]
 struct LabelHead {
     label: String,
@@ -84,7 +84,7 @@ struct PartHead {
 }
 
 impl Results {
-    /// As they are sent.
+    /// The results in the form in which they are sent.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;
@@ -101,7 +101,7 @@ impl Results {
         Ok(bytes.finish()?)
     }
 
-    /// What was sent.
+    /// Reads results that were sent.
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
@@ -118,7 +118,8 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// Up to which time of the load they are, and what was done: what comes first of what was sent.
+    /// The time of the load up to which the results go, and the operations: the first part of the results that were
+    /// sent.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -151,7 +152,7 @@ impl Results {
 }
 
 impl Head {
-    /// What was sent first, and what follows.
+    /// Splits results that were sent into the head and the rest.
     fn read(bytes: &[u8]) -> anyhow::Result<(Head, impl Read)> {
         let mut text = BufReader::new(ZlibDecoder::new(bytes).take(LONGEST));
         let mut line = Vec::new();
@@ -163,7 +164,7 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Whether the time is cut as it is on all nodes.
+    /// Whether the time is divided in the same way as on all nodes.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -369,15 +370,15 @@ mod tests {
         }
     }
 
-    /// Each second of a long run is told with all that was before.
+    /// Each second of a long run is reported together with all earlier ones.
     #[test]
-    fn what_is_told_hardly_grows_with_the_length_of_the_run() {
+    fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();
         assert!(length(1_200) < 2 * length(120));
     }
 
     #[test]
-    fn what_is_damaged_is_refused() {
+    fn damaged_results_are_refused() {
         let whole = results(1, 7).to_bytes().unwrap();
         let packed = |text: &[u8]| {
             let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());

@@ -1,4 +1,4 @@
-//! What the nodes of a fleet have told, look by look: two tellings of a node say what it did between them.
+//! Computes what the nodes of a fleet did between two of their reports.
 
 use super::results::Results;
 use crate::console::human::float;
@@ -7,19 +7,19 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a node did is of the last second if it told it so much before the last node at most.
+/// A node's report counts for the last second if it is at most this much older than that of the latest node.
 const LATE: Duration = Duration::from_millis(1_500);
 
-/// The tellings of all nodes.
+/// The reports of all nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Tellings(BTreeMap<u16, Node>);
 
-/// A node's last telling.
+/// A node's last report.
 #[derive(Debug)]
 struct Node {
     until: Duration,
     stats: OperationStats,
-    /// What it did since the telling before, and how long that took.
+    /// Its operations since the report before, and how long that took.
     last: Option<(Duration, OperationStats)>,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Done {
 }
 
 impl Tellings {
-    /// Takes in what the store has.
+    /// Adds the reports that the store has.
     pub(crate) fn look(&mut self, results: &[NodeResults]) {
         for of in results {
             if let Ok((until, stats)) = Results::sum_from_bytes(&of.bytes) {
@@ -56,12 +56,12 @@ impl Tellings {
         self.0.insert(number, Node { until, stats, last });
     }
 
-    /// What all nodes have done so far.
+    /// The sum of the operations of all nodes so far.
     pub(crate) fn all(&self) -> OperationStats {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// What all nodes that are there did last, in about a second. None before they have told something twice.
+    /// The operations of all current nodes in about the last second. `None` until they have reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_second_is_what_was_not_told_before() {
+    fn the_last_second_is_the_difference_of_two_reports() {
         let mut tellings = Tellings::default();
         let second = Duration::from_secs;
         tellings.tell(1, second(1), stats(&[5, 5, 900_000], 1));
         assert!(tellings.last().is_none());
         tellings.tell(1, second(2), stats(&[5, 5, 5, 7, 900_000], 4));
-        // A look at the same telling again changes nothing.
+        // The same report again changes nothing.
         tellings.tell(1, second(2), stats(&[5, 5, 5, 7, 900_000], 4));
         tellings.tell(2, second(1), stats(&[9], 0));
         tellings.tell(2, second(3), stats(&[9, 8, 8, 8, 8], 0));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_before_anything_is_recorded_is_not_known() {
+    fn work_before_anything_is_recorded_is_not_known() {
         let mut tellings = Tellings::default();
         for (second, times) in [(1, &[][..]), (2, &[]), (3, &[5, 5])] {
             tellings.tell(1, Duration::from_secs(second), stats(times, 0));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_less_than_before_is_not_the_same_node() {
+    fn a_report_with_less_than_before_is_not_of_the_same_node() {
         let mut tellings = Tellings::default();
         tellings.tell(1, Duration::from_secs(1), stats(&[5, 5, 5], 1));
         tellings.tell(1, Duration::from_secs(2), stats(&[5, 5], 1));

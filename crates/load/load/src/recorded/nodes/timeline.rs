@@ -1,5 +1,5 @@
-//! What happened over time on the nodes of a fleet. All of them cut the time of the load in the same places,
-//! so that theirs can be added up.
+//! Counts operations over time on the nodes of a fleet. All nodes divide the time of the load at the same moments, so
+//! that their counts can be added.
 
 use crate::recorded::outcome::{Due, Outcome};
 use crate::recorded::over_time::{Backlog, Brief, Interval};
@@ -18,11 +18,11 @@ pub(crate) struct Timeline {
     pub(crate) width: u64,
     /// By their number from the beginning of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
-    /// What has happened lies between these times of the load.
+    /// All counts lie between these times of the load.
     pub(crate) span: (Duration, Duration),
 }
 
-/// What happened in a part.
+/// The operations in a part.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// The largest of any collection; of several nodes, all slots, and the longest time.
@@ -37,7 +37,7 @@ impl Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// Adds what happened in an interval of at most a second, which begins at this time of the load.
+    /// Adds the operations of an interval of at most a second, which begins at this time of the load.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
@@ -71,7 +71,7 @@ impl Timeline {
         }
     }
 
-    /// With what happened on another node.
+    /// Adds the operations of another node.
     pub(crate) fn plus(mut self, mut other: Timeline) -> Timeline {
         while self.width < other.width {
             self.widen();
@@ -89,7 +89,7 @@ impl Timeline {
         self
     }
 
-    /// The parts as intervals, for which `asked` tells how many slots were asked for between two times of the load.
+    /// The parts as intervals. `asked` returns how many slots were requested between two times of the load.
     pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);
@@ -102,7 +102,7 @@ impl Timeline {
 }
 
 impl Part {
-    /// With times to one digit, so that a second can be told with all that was before.
+    /// Times are kept to one digit, so that a second can be reported together with all earlier ones.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -126,7 +126,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// A node that started so many in each quarter of a second from a second on, a little after it.
+    /// A node that made these numbers of starts in each quarter of a second, from second `first` on and a little after
+    /// it.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {
@@ -150,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever adds up the timelines of two nodes gets that of a node that has done both.
+        /// The sum of the timelines of two nodes is that of a node that has done the work of both.
         #[test]
         fn a_sum_is_what_both_have_done_in_each_part(
             starts in prop::collection::vec((0_u64..5, 0_u64..5), 4..1_500),

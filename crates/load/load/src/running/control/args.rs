@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Where programs may look at the run and steer it.
+/// The address at which programs read the state of the run and control it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct ControlArgs {
@@ -22,7 +22,7 @@ pub(crate) struct ControlArgs {
 }
 
 impl ControlArgs {
-    /// The token that is demanded. None only where nobody from outside gets in.
+    /// The required token. `None` only where no other machine can connect.
     pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
         let token = self.control_token_file.as_deref().map(Token::read).transpose()?;
         let is_inside = self.control.is_none_or(|at| at.ip().to_canonical().is_loopback());

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// As many clients at once.
+/// The most clients at once.
 const MOST_CONNECTIONS: usize = 128;
 
 /// How long a client may be silent in any case.
@@ -18,7 +18,7 @@ const RESPITE: Duration = Duration::from_millis(10);
 /// The connection of a client.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Since when nothing was heard of it; none while it waits for us.
+    /// Since when the client has been silent; `None` while it waits for a response.
     silent_since: watch::Sender<Option<Instant>>,
 }
 
@@ -27,7 +27,7 @@ impl Connection {
         Connection { silent_since: watch::Sender::new(Some(Instant::now())) }
     }
 
-    /// The client has said something.
+    /// The client has sent something.
     pub(super) fn heard(&self) {
         self.silent_since.send_replace(Some(Instant::now()));
     }
@@ -58,10 +58,10 @@ impl Connections {
         self.0.push((connection.clone(), tokio::spawn(converse(connection))));
     }
 
-    /// Waits until all have gone by themselves.
+    /// Waits until all clients have closed their connections.
     pub(super) async fn leave(self) {
         for (_, conversation) in self.0 {
-            // One that panicked has said so.
+            // A task that panicked has printed its message.
             let _ = conversation.await;
         }
     }
@@ -74,7 +74,7 @@ impl Connections {
         self.0.len() < MOST_CONNECTIONS
     }
 
-    /// Ends the conversation with whoever was silent for longest, if that was long enough.
+    /// Closes the connection of the client that was silent for longest, if that was long enough.
     fn send_away(&mut self) {
         let silent_since = |(connection, _): &(Connection, _)| *connection.silent_since.borrow();
         let all = self.0.iter().enumerate();
@@ -93,7 +93,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// As many connections as there may be, opened one per second. Each client says nothing, or waits.
+    /// The most connections that there may be, opened one per second. Each client sends nothing, or waits.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_was_silent_for_longest_makes_room() {
+    async fn the_client_that_was_silent_for_longest_makes_room() {
         let mut connections = taken(|number| number == 1).await;
         let before: Vec<_> =
             connections.0.iter().map(|(connection, _)| connection.clone()).collect();

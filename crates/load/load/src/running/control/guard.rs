@@ -1,4 +1,4 @@
-//! Who may ask.
+//! Decides which requests to the control server are allowed.
 //!
 //! A page in a browser must not steer a run, though it can send requests to the loopback. It can't
 //! leave out the header Origin where it matters, and if its own name is made to mean the loopback,
@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 
 const LEAST: usize = 16;
 
-/// What those who ask must know.
+/// The token that requests must have.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
@@ -28,13 +28,13 @@ impl Token {
         Ok(Token(text.to_owned()))
     }
 
-    /// How long this takes does not tell how much is right.
+    /// The time that this takes does not depend on how much of the token is right.
     fn is(&self, given: &str) -> bool {
         self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }
 }
 
-/// Says nothing of it.
+/// Hides the token.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the controller may take. It answers within milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// What requests are answered from.
+/// The data from which requests are answered.
 #[derive(Debug)]
 pub(super) struct Handlers {
     /// Where the run's requests go.
@@ -42,7 +42,7 @@ pub(super) struct Handlers {
     exposition: Exposition,
 }
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Debug)]
 pub(super) enum ControlRequest {
     Status,
@@ -84,7 +84,7 @@ impl Handlers {
         })
     }
 
-    /// The answer to what was asked for.
+    /// The response to a request.
     pub(super) async fn answer(
         &self,
         asked: Result<ControlRequest, Refused>,
@@ -148,7 +148,7 @@ where
         let reason = format!("a body has at most {LONGEST} bytes");
         Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     };
-    // Then nothing of it needs to be read.
+    // Then the body need not be read.
     if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
         return Err(too_long());
     }

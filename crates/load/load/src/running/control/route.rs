@@ -1,4 +1,4 @@
-//! What can be asked, and how.
+//! Defines the paths of the control server and their methods.
 
 use super::responses::Refused;
 use hyper::header::{ALLOW, HeaderValue};
@@ -28,7 +28,7 @@ const ROUTES: [(&str, &str, Route); 7] = [
 const LOOK: &str = "GET, HEAD";
 
 impl Route {
-    /// What a request asks for.
+    /// The route of a request.
     pub(super) fn of(method: &Method, path: &str) -> Result<Route, Refused> {
         let known = ROUTES.into_iter().find(|(known, ..)| *known == path);
         let (path, allowed, route) = known.ok_or_else(|| {
@@ -38,7 +38,7 @@ impl Route {
         if allowed.split(", ").any(|name| name == method.as_str()) {
             return Ok(route);
         }
-        let reason = format!("{path} is asked for by {}", allowed.replace(", ", " or "));
+        let reason = format!("{path} accepts {}", allowed.replace(", ", " or "));
         Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, reason)
             .with(ALLOW, HeaderValue::from_static(allowed)))
     }

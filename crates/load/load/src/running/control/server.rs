@@ -37,13 +37,13 @@ pub(super) async fn serve(
     let for_each = is_over.clone();
     select! {
         () = accept(&listener, &handlers, &for_each, &mut connections) => {}
-        // An error means that nobody is there to say it.
+        // An error means that the run is gone.
         _ = is_over.wait_for(|&over| over) => {}
     }
     let _ = timeout(FAREWELL, connections.leave()).await;
 }
 
-/// Accepts whoever comes.
+/// Accepts connections.
 async fn accept(
     listener: &TcpListener,
     handlers: &Arc<Handlers>,
@@ -58,7 +58,7 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // What has arrived is read before the connection may be closed for another one.
+        // Reads a request that has arrived before its connection may be closed for another one.
         yield_now().await;
     }
 }
@@ -100,16 +100,16 @@ mod tests {
 
     const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    /// A client that has sent this, and whom nobody has answered yet.
+    /// A client that has sent this, and has no response yet.
     async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         (stream, listener.accept().await.unwrap().0)
     }
 
-    /// 128 clients that asked for the metrics again and again, and read none, kept all others out.
+    /// 128 clients that requested the metrics again and again, and read none, kept all others out.
     #[tokio::test]
-    async fn who_asks_much_at_once_waits_for_the_others() {
+    async fn a_client_with_many_requests_waits_for_the_others() {
         const MANY: usize = 300;
         let (_snapshots, seen) = watch::channel(None);
         let guard = Guard { token: None };

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The object. Its names are a promise; those of the results are the same.
+/// The object. Its names are stable; those of the results are the same.
 #[derive(Debug, Serialize)]
 pub(super) struct State<'run> {
     version: &'static str,

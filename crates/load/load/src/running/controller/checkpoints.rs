@@ -8,15 +8,15 @@ use std::time::Duration;
 /// How long a second is, on a run that is no node of a fleet.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Where things stood at a moment.
+/// The state of a run at a moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) at: Nanos,
-    /// How many slots had been asked for, parts of them included.
+    /// How many slots had been requested, parts of slots included.
     pub(crate) asked: f64,
     pub(crate) skipped: u64,
     pub(crate) idle: Duration,
-    /// The processor time of each load thread.
+    /// The CPU time of each load thread.
     pub(crate) processor: Vec<CpuTime>,
 }
 
@@ -64,7 +64,7 @@ impl Checkpoints {
         is_over || is_warm
     }
 
-    /// How many recorded slots were asked for between an earlier checkpoint and the last one.
+    /// How many recorded slots were requested between an earlier checkpoint and the last one.
     pub(crate) fn asked_since(&self, before: &Checkpoint, state: &RunState<'_>) -> f64 {
         let recorded = |from: f64| self.last.asked.max(from) - before.asked.max(from);
         state.span.warm_up().map_or(0.0, |warm_up| recorded(warm_up.count))

@@ -6,12 +6,12 @@ use crate::load::action::{Action, Refusal};
 use crate::running::recording::collector::Collector;
 use nanopace::{Pacer, Rate, Shape};
 
-/// What is asked of a run is done here.
+/// The state that commands need.
 #[derive(Debug)]
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
-    /// Whether somebody ended the schedule before its time.
+    /// Whether the schedule was ended early.
     pub(crate) is_cut_short: bool,
     /// The slots per second of a load that has always been the same rate.
     pub(crate) constant_hz: Option<f64>,
@@ -23,8 +23,8 @@ impl<'run> Commands<'run> {
         Commands { state, has_left: false, is_cut_short: false, constant_hz }
     }
 
-    /// The end is asked for. The first time, a node only leaves: it starts what it can't give back. Then
-    /// what came of it is returned, and nothing if the schedule should end.
+    /// Handles a request to end. The first time, a node of a fleet only leaves: it starts the slots that it can't give
+    /// back. Then a description of that is returned, and `None` if the schedule should end.
     pub(crate) fn stop(&mut self) -> Option<String> {
         let Some(member) = self.state.member.filter(|_| !self.has_left) else {
             self.is_cut_short = self.state.span.has_end();
@@ -37,7 +37,7 @@ impl<'run> Commands<'run> {
         })
     }
 
-    /// Does what is asked for, but not the end. The collector has to know of each change.
+    /// Carries out a command other than the end. The collector has to know of each change.
     pub(crate) fn act(
         &mut self,
         action: Action,
@@ -81,7 +81,7 @@ impl<'run> Commands<'run> {
     }
 
     fn scale_rate(&mut self, factor: f64, collector: &mut Collector<'run>) {
-        // A rate at the end of the range stays as it is.
+        // A rate at the end of the range does not change.
         if let Ok(rate) = Rate::from_hz(four_digits(self.state.hz() * factor)) {
             self.set_rate(rate, collector);
         }

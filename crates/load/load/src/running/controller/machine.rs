@@ -1,4 +1,4 @@
-//! Readings of the machine's processors, as the system reports them.
+//! Readings of the machine's CPUs, as the system reports them.
 
 use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
 use crate::recorded::quota::{self, Quota};
@@ -7,7 +7,7 @@ use std::fs;
 /// The readings of one moment.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// Nothing where the system does not say; Linux does.
+    /// `None` where the system does not report it; Linux does.
     processors: Option<MachineCpu>,
     /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
@@ -18,7 +18,7 @@ impl MachineReading {
         MachineReading { processors: processors(), quotas: quotas() }
     }
 
-    /// The use of the processors since an `earlier` reading, if it is known.
+    /// The use of the CPUs since an `earlier` reading, if it is known.
     pub(crate) fn meanwhile(&self, earlier: &MachineReading) -> Option<Meanwhile> {
         self.processors?.since(earlier.processors?)
     }

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
-    /// For whoever wants to know how the run is going.
+    /// Publishes the snapshots of the run to programs.
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     prompt: Prompt,
-    /// What the last key did, for the status.
+    /// The effect of the last key, for the status.
     pub(crate) note: String,
 }
 
@@ -25,17 +25,17 @@ impl Observers {
         Observers { live, watch, prompt: Prompt::default(), note: String::new() }
     }
 
-    /// What a key asks for, if anything.
+    /// The command of a key, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         self.prompt.press(key)
     }
 
-    /// What is being typed, or what is wrong with it.
+    /// The text that is being typed, or the error in it.
     pub(crate) fn typed(&self) -> String {
         self.prompt.line()
     }
 
-    /// Shows how the run is going to whoever watches, and as a line if it is time for that.
+    /// Sends the state of the run to observers, and prints a line if it is time for one.
     pub(crate) fn show(&self, snapshot: Snapshot, over_time: &OverTime, is_time_for_a_line: bool) {
         let snapshot = Arc::new(snapshot);
         self.live.show(&snapshot, over_time, &self.prompt, is_time_for_a_line);

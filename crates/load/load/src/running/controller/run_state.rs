@@ -47,7 +47,7 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
-    /// The slots per second of all processes that are asked for now, or would be but for a pause.
+    /// The current rate of all processes in slots per second; during a pause, the rate after it.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
             // It has none.
@@ -56,7 +56,7 @@ impl<'run> RunState<'run> {
         }
     }
 
-    /// How many slots the load asked for; a closed loop asks for those that start.
+    /// How many slots the load requested; in a closed loop, those that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
@@ -66,7 +66,7 @@ impl<'run> RunState<'run> {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
-    /// When the whole load ends, if anybody knows.
+    /// When the whole load ends, if that is known.
     pub(crate) fn planned_end(&self) -> Option<Nanos> {
         let length = || self.pacer().shape()?.duration();
         let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));

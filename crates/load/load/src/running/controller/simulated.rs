@@ -74,7 +74,7 @@ fn set_up(options: &str, most: Option<u64>) -> Setup {
 /// A simulated connection with its worker.
 enum Connection {
     Free,
-    /// Its thread has been granted a slot, and comes to decide about it only then.
+    /// Its thread has been granted a slot, and decides about it at this moment.
     Granted(Grant, Nanos),
     /// Its request is answered then.
     Busy(Flight, Nanos),
@@ -102,7 +102,7 @@ struct Ran {
     refused: Vec<Refusal>,
     /// How many slots are warm-up.
     warm_up: u64,
-    /// The rate that was shown as asked for, at each look.
+    /// The requested rate in each snapshot.
     rates: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ struct Run<'run> {
     span: &'run RunSpan,
     connections: Vec<Connection>,
     granted: u64,
-    /// When the thread says next what it has had of the processor.
+    /// When the thread next reports its CPU time.
     next_beat: Nanos,
 }
 

@@ -28,7 +28,7 @@ use std::time::Duration;
 /// How often everything is collected for the live views.
 const TICK: Duration = Duration::from_millis(250);
 
-/// What is known of a run so far.
+/// The data of a run so far.
 #[derive(Debug)]
 pub(crate) struct RunTotals<'run> {
     state: RunState<'run>,
@@ -70,7 +70,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.collector.expect(labels);
         self.tally.expect(labels);
@@ -103,7 +103,7 @@ impl<'run> RunTotals<'run> {
         let checkpoint = Checkpoint::new(&self.state, at, self.checkpoints.last.asked);
         let before = mem::replace(&mut self.checkpoints.last, checkpoint);
         if at <= self.state.span.recorded_from {
-            // What is before is warm-up.
+            // Everything before this is warm-up.
             self.checkpoints.warm = self.checkpoints.last.clone();
         } else if self.machine[0].is_none() {
             self.machine[0] = Some(MachineReading::now());
@@ -136,7 +136,7 @@ impl<'run> RunTotals<'run> {
         let (from, to) = (before.at - start, checkpoints.last.at - start);
         let asked = state.asked(checkpoints.last.asked - before.asked, interval.brief.started());
         self.recent.push_back(Interval { from, to, asked, ..interval });
-        // Of the warm-up nothing is known.
+        // The warm-up has no recent interval.
         let known = if checkpoints.last.at > recorded_from { RECENT } else { 0 };
         self.recent.drain(..self.recent.len().saturating_sub(known));
     }
@@ -185,13 +185,13 @@ impl<'run> RunTotals<'run> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
 
-    /// What the load threads had of the processor since the warm-up.
+    /// The CPU time of the load threads since the warm-up.
     pub(crate) fn processor(&self) -> Option<CpuTime> {
         let Checkpoints { last, warm, .. } = &self.checkpoints;
         cpu_time::sum(cpu_time::since(&last.processor, &warm.processor))
     }
 
-    /// What the machine's processors did, if that is known.
+    /// How the CPUs of the machine were used, if that is known.
     pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
         let [first, last] = &self.machine;
         last.as_ref()?.meanwhile(first.as_ref()?)
@@ -203,7 +203,7 @@ impl<'run> RunTotals<'run> {
         last.as_ref()?.quota(first.as_ref()?)
     }
 
-    /// An error tells why a log is not complete.
+    /// An error says why a log is not complete.
     pub(crate) fn end_logs(&mut self) -> anyhow::Result<()> {
         mem::take(&mut self.logs).end()
     }
@@ -213,8 +213,8 @@ impl<'run> RunTotals<'run> {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// What is due and has not started. What falls due after the end is not asked for any more, and in a closed
-    /// loop nothing is due that nobody is free for.
+    /// The slots that are due and have not started. After the end, no further slots fall due. In a closed loop, no slot
+    /// is due before a worker is free for it.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -260,7 +260,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// What was asked for in the last second; of the warm-up, what is asked for now.
+    /// The rate that was requested in the last second; during the warm-up, the current rate.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {

@@ -18,16 +18,16 @@ use std::io::{self, IsTerminal, Write};
 use std::thread;
 use std::time::Duration;
 
-/// Nodes tell what they have done as often.
+/// How often nodes report what they have done.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A store that was emptied is filled again by the nodes, within so many looks.
+/// The nodes fill a store that was emptied again within this number of looks.
 const PATIENCE: u32 = 5;
 
-/// Columns and rows where the terminal does not tell its size.
+/// Columns and rows where the terminal does not report its size.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
-/// A look at a fleet.
+/// The state of a fleet at one moment.
 #[derive(Debug)]
 struct FleetView {
     status: Status,
@@ -74,20 +74,20 @@ fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetV
 }
 
 impl FleetView {
-    /// What is done, while it runs.
+    /// The figures of the last second, while the run goes on.
     fn last_second(&self) -> Option<Pace<'_>> {
         let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
         Some(Pace::of(last, &self.status.run.shape.parse().ok()?))
     }
 
-    /// What has been done so far.
+    /// The figures of the run so far.
     fn so_far(&self) -> Option<Pace<'_>> {
         let [asked_hz, achieved_hz] = whole::rates(self.status.account.as_ref()?);
         Some(Pace { asked_hz, achieved_hz, stats: &self.all })
     }
 }
 
-/// A line for what is no terminal; of a run that is over, all of it.
+/// A line for an output that is not a terminal; the whole status if the run is over.
 struct FleetLine<'fleet>(&'fleet FleetView);
 
 impl Display for FleetLine<'_> {

@@ -1,4 +1,4 @@
-//! The report of a fleet, to all the places where it is wanted.
+//! Writes the report of a fleet to all requested places.
 
 use super::args::ReportArgs;
 use crate::console::{Output, ResultFile, is_stdout, keep_apart};
@@ -10,7 +10,7 @@ use anyhow::ensure;
 use nanopace_fleet::{Control, FleetError};
 use std::io;
 
-/// Where it goes.
+/// The places of a report.
 #[derive(Debug)]
 pub(super) struct Places {
     output: Output,
@@ -19,7 +19,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The places that are asked for.
+    /// The requested places.
     pub(super) fn new(args: &ReportArgs) -> anyhow::Result<Places> {
         let ReportArgs { json, html, csv, .. } = args;
         ensure!(
@@ -36,7 +36,7 @@ impl Places {
         Ok(Places { output, html: html?, csv })
     }
 
-    /// Writes to all of them. What one does not take, the others still get.
+    /// Writes to all of them. If one write fails, the others are still made.
     pub(super) fn write(&self, whole: &Whole) -> io::Result<()> {
         let Places { output, html, csv } = self;
         let log = || csv_log::text(whole.over_time().intervals());

@@ -1,4 +1,4 @@
-//! Where a fleet's store is, and what to say when something is wrong with it.
+//! The address of a fleet's store, and error messages about the store.
 
 use crate::console::unreachable::Unreachable;
 use anyhow::{Context, anyhow};
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Those of the crate below have other names, and nobody who reads this can ask for them.
+    /// The features of the fleet crate have other names, which a user of this crate can't enable.
     #[test]
     fn a_feature_that_is_missing_has_the_name_that_it_has_here() {
         let run = RunAddress { url: "rediss://host/".into(), name: "checkout".into() };

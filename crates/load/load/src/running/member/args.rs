@@ -36,12 +36,12 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
-    /// Whether a load was asked for, and not only those that are there by default.
+    /// Whether a load was given, and not only the default one.
     #[arg(skip)]
     pub(crate) gives_load: bool,
 }
 
-/// What a node does that has been without the store for too long.
+/// The action of a node that has been without the store for too long.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Then {
     Hold,

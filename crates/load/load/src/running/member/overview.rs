@@ -1,4 +1,4 @@
-//! What the whole fleet does, for the node that shows it.
+//! Shows the figures of the whole fleet on a node.
 
 use super::address::RunAddress;
 use crate::recorded::nodes::tellings::Tellings;
@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Nodes tell what they have done as often.
+/// How often nodes report what they have done.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Looks at the fleet each second, while that is wanted.
+/// Reads the state of the fleet each second, while that is wanted.
 #[derive(Debug)]
 pub(crate) struct Overview(Arc<Mutex<View>>);
 
@@ -46,7 +46,7 @@ impl Overview {
         Ok(Overview(view))
     }
 
-    /// What the fleet does; none before that is known, and if it is not wanted.
+    /// The figures of the fleet; `None` before they are known, and if they are not wanted.
     pub(crate) fn text(&self, is_wanted: bool) -> Option<String> {
         let mut view = lock(&self.0);
         view.is_wanted = is_wanted;
@@ -54,7 +54,7 @@ impl Overview {
     }
 }
 
-/// What all nodes did in the last second.
+/// The figures of all nodes in the last second.
 fn look(control: &Control, tellings: &mut Tellings) -> Result<Option<String>, FleetError> {
     let shape = control.status()?.shape.parse::<Shape>().ok();
     tellings.look(&control.results()?);

@@ -4,7 +4,7 @@ use crate::load::own_times::{self, OwnTimes};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
 
-/// What takes the latest of them from the target, and all that were taken.
+/// Takes the latest of them from the target, and adds them to all earlier ones.
 pub(crate) struct PartTimes {
     take: Box<dyn Fn() -> Vec<OwnTimes>>,
     sum: RefCell<Vec<OwnTimes>>,

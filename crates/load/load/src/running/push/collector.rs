@@ -30,7 +30,7 @@ pub(crate) struct Collector {
     url: Uri,
     host: String,
     port: u16,
-    /// What it takes to speak TLS, if it does.
+    /// The server name and the TLS settings, if it uses TLS.
     tls: Option<(Name, Connector)>,
 }
 
@@ -70,8 +70,8 @@ impl Collector {
     {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let answered = async { judge(sender.send_request(self.request(message)?).await?).await };
-        // The connection makes progress only while it is polled. What ends it is told to the request,
-        // unless that has its answer.
+        // The connection makes progress only while it is polled. An error of the connection reaches the request, unless
+        // that has its response.
         let driven = async {
             let _ = connection.await;
             pending().await
@@ -93,7 +93,7 @@ impl Collector {
     }
 }
 
-/// Whether the collector has taken everything. It may say that it has not, in a good answer.
+/// Whether the collector has accepted everything. It may reject a part in a response with a good status.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -101,7 +101,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     }
     let body = Limited::new(answer.into_body(), LONGEST).collect().await;
     let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
-    // What is not such a message says nothing.
+    // A body that is not such a message counts as empty.
     let answer = ExportMetricsServiceResponse::decode(body).unwrap_or_default();
     let partial = answer.partial_success.unwrap_or_default();
     let (rejected, why) = (partial.rejected_data_points, partial.error_message);
@@ -109,7 +109,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What others say, without what a terminal would obey.
+/// A text of another program, on one line and without control characters, which a terminal would act on.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

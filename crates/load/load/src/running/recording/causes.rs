@@ -1,5 +1,5 @@
-//! Who is blamed when it is known who was stopped: a load thread, its machine and a target in virtual
-//! time, through the real accounts.
+//! Tests which side a verdict names when it is known which one was stopped: a load thread, its machine and a target in
+//! virtual time, with the real records.
 
 use super::recorder::{Flight, Recorder};
 use crate::console::human::float;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// From one moment to another, in milliseconds.
 type Stop = (u64, u64);
 
-/// What a run is like. Times are in milliseconds.
+/// A run. Times are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Cause {
     per_second: u64,
@@ -30,7 +30,7 @@ struct Cause {
     generator_stops: &'static [Stop],
     /// The target is in the same process.
     is_embedded: bool,
-    /// How long others have the processor, each time that the thread wakes.
+    /// How long the thread waits for the CPU, each time that it wakes.
     queued: u64,
     /// How long a call rests after its first request, before it sends a second one. Zero if it sends one.
     think: u64,
@@ -38,7 +38,7 @@ struct Cause {
     end: u64,
 }
 
-/// Nobody is stopped; three quarters of the connections are busy.
+/// No side is stopped; three quarters of the connections are busy.
 const USUAL: Cause = Cause {
     per_second: 500,
     connections: 16,
@@ -51,7 +51,7 @@ const USUAL: Cause = Cause {
     end: 8_000,
 };
 
-/// What handling an answer or a start takes.
+/// How long it takes to handle a response or a start.
 const STEP: Duration = Duration::from_micros(10);
 
 fn ms(ms: u64) -> Duration {
@@ -69,12 +69,12 @@ fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos
     })
 }
 
-/// What is in flight.
+/// A call in flight.
 struct Call {
     /// When it can go on.
     ready: Nanos,
     flight: Flight,
-    /// What for.
+    /// Its next step.
     next: Next,
 }
 
@@ -230,7 +230,7 @@ fn stats(cause: Cause) -> OperationStats {
     stats
 }
 
-/// The verdict on a run, and what it is based on.
+/// The verdict on a run, and the records that it is based on.
 fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     let stats = stats(cause);
     let ratio = float(stats.started()) / float(stats.due());
@@ -287,7 +287,7 @@ fn the_verdict_names_who_was_stopped() {
     }
 }
 
-/// Others have the processor for so long, each time that the thread wakes, that a backlog takes long to catch up with.
+/// Each time that the thread wakes, it waits for the CPU so long that it catches up with a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },
@@ -296,7 +296,7 @@ const SATURATED: [Cause; 4] = [
 ];
 
 #[test]
-fn what_the_machine_took_is_neither_the_targets_nor_the_generators() {
+fn time_that_the_machine_took_counts_for_neither_side() {
     for load in SATURATED {
         for (generator_stops, target_stops, expected) in
             [(ONCE, NEVER, GeneratorBehind), (NEVER, ONCE, TargetBehind)]
@@ -323,7 +323,7 @@ fn what_the_machine_took_is_neither_the_targets_nor_the_generators() {
 }
 
 #[test]
-fn a_stop_behind_the_end_is_in_the_service_times_and_told() {
+fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
     let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
     let (found, stats) = verdict(Cause { generator_stops: &[(1_100, 2_000)], ..slow });
     let (answers, most) = stats.stopped;
@@ -337,7 +337,7 @@ fn a_stop_behind_the_end_is_in_the_service_times_and_told() {
 fn a_load_that_is_too_much_is_whose_time_it_takes() {
     // The target answers 400 requests per second over these connections.
     let slow = Cause { service: 40, ..USUAL };
-    // It would answer 2000, but each answer waits for the processor for 3 ms.
+    // It would answer 2000, but each answer waits for the CPU for 3 ms.
     let starved = Cause { service: 1, connections: 2, queued: 3, ..USUAL };
     for (cause, expected) in [(slow, TargetBehind), (starved, GeneratorBehind)] {
         let (found, stats) = verdict(cause);
@@ -375,7 +375,7 @@ fn think_times_are_neither_the_targets_nor_the_generators_doing() {
 }
 
 #[test]
-fn what_follows_a_think_time_is_late_by_the_generator_and_awaits_no_answer() {
+fn a_request_after_a_think_time_is_late_by_the_generator_and_awaits_no_answer() {
     let (found, stats) =
         verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
     assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);

@@ -18,9 +18,9 @@ pub(crate) struct Collector<'run> {
     pacer: Pacer,
     /// Whether gaps between slots can be judged, because these lie evenly around the load.
     is_even: bool,
-    /// What was collected last.
+    /// The stats that were collected last.
     interval: OperationStats,
-    /// What was collected in this second.
+    /// The stats that were collected in this second.
     second: OperationStats,
     last_second: OperationStats,
     /// Everything before this second.
@@ -28,9 +28,9 @@ pub(crate) struct Collector<'run> {
     /// Empty. It takes the place of the stats that are being collected.
     spare: OperationStats,
     gaps: Gaps,
-    /// Of arrivals that are Poisson.
+    /// The intervals between starts, for Poisson arrivals.
     intervals: Option<Intervals>,
-    /// What became of slots, taken last.
+    /// The outcomes of slots that were taken last.
     outcomes: Vec<Outcome>,
     /// Empty, as `spare`.
     spare_outcomes: Vec<Outcome>,
@@ -63,12 +63,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// From now on these labels are told, whether any operation of theirs has ended or not.
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.total.labels.expect(labels);
     }
 
-    /// Takes what has become of slots since the last time. All of them were due by now.
+    /// Takes the outcomes of slots since the last time. All of them were due by now.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -77,7 +77,7 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// What was taken last.
+    /// The outcomes that were taken last.
     pub(crate) fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
@@ -103,8 +103,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Looks why the last slots were late, if they were skipped and nothing has started since. Slots that are later than
-    /// `limit` are skipped, and the schedule ends now, at `end`.
+    /// Finds out why the last slots were late, if they were skipped and nothing has started since. Slots that are later
+    /// than `limit` are skipped, and the schedule ends now, at `end`.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -129,7 +129,7 @@ impl<'run> Collector<'run> {
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         change(&self.pacer);
-        // What has started meanwhile is of one load or of the other.
+        // Starts in between belong to either load.
         self.take_starts();
         self.starts.clear();
         self.gaps.cut();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_policies_gave_up_is_put_down_to_who_was_late() {
+    fn slots_that_policies_gave_up_count_for_the_late_side() {
         let pacer = Pacer::new(Rate::per_second(RATE).unwrap());
         let recorders = recorders(&pacer);
         let mut collector = Collector::new(&pacer, &recorders, true, false);
@@ -225,8 +225,8 @@ mod tests {
     const END_MS: u64 = 2_000;
     const TICK_MS: u64 = 250;
 
-    /// A run of 100/s on one connection, of which nothing is answered from 0.5 s on, until 1.5 s or
-    /// ever; tick by tick, as the controller collects.
+    /// A run of 100/s on one connection without responses from 0.5 s on, until 1.5 s or for ever; tick by tick, as the
+    /// controller collects.
     fn stalled(until_ms: u64) -> OverTime {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_started_is_where_it_was_due() {
+    fn unstarted_slots_are_counted_when_they_were_due() {
         let all = stalled(u64::MAX);
         let unstarted = |interval: &Interval| interval.due.ended(Ending::Unstarted);
         let unstarted: Vec<_> = all.intervals().iter().map(unstarted).collect();

@@ -14,7 +14,7 @@ pub(super) struct Begun {
     /// Its start by a target that answers at once, if calls rest.
     pub(super) beside: Option<Start>,
     pub(super) is_recorded: bool,
-    /// When the answer that is awaited was asked for.
+    /// When the request whose response is awaited was sent.
     pub(super) sent: Sent,
     /// How long the schedule had been paused when it started.
     pub(super) paused: Duration,
@@ -34,7 +34,7 @@ pub(super) struct InFlight {
 }
 
 impl Begun {
-    /// What has become of it.
+    /// The outcome of the operation.
     pub(super) fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
         let &Begun { intended_start, start, .. } = self;
         Outcome {
@@ -97,7 +97,7 @@ mod tests {
     use nanopace::{ManualClock, Pacer, Rate};
 
     #[test]
-    fn what_is_given_up_is_unfinished_once_even_if_it_ends_later() {
+    fn an_operation_given_up_is_unfinished_once_even_if_it_ends_later() {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let recorder = Recorder::all(&pacer, &[4], false).remove(0);

@@ -1,4 +1,4 @@
-//! What a load thread records during the run.
+//! The recorder of a load thread.
 
 use super::in_flight::{Begun, InFlight};
 use super::schedule_shift::ScheduleShift;
@@ -15,12 +15,12 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one thread. Only the collector looks at it too, once in a while.
+/// The record of one thread. Only the collector reads it too, from time to time.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
     record: Mutex<Record>,
-    /// Of all threads, if the strictness has one. Locked under the record's lock, never around it.
+    /// Shared by all threads, if the strictness has one. Locked under the record's lock, never around it.
     burst: Option<Arc<Mutex<BurstLine>>>,
 }
 
@@ -44,8 +44,8 @@ struct Record {
 }
 
 impl Recorder {
-    /// An empty record for each thread, which have so many connections, with times by the clock of
-    /// `pacer`. A policy of it may give slots up, or none does.
+    /// An empty record for each thread, with these numbers of connections and with times by the clock of `pacer`.
+    /// `gives_up`: whether a policy of the pacer may give slots up.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -74,8 +74,8 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// An operation starts now. During the warm-up nothing is counted of it, but who was late is
-    /// remembered: a policy may make others pay for it later.
+    /// An operation starts now. During the warm-up its figures are not counted, but the cause of its lateness is kept:
+    /// a policy may make others pay for it later.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let record = &mut *self.record();
         // Read under the lock: a collector that reads the clock first and takes the starts then has
@@ -127,7 +127,7 @@ impl Recorder {
         }
     }
 
-    /// The call at this place goes on. Returns when.
+    /// The call at this place continues. Returns when.
     pub(crate) fn go_on(&self, place: usize) -> Nanos {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -141,7 +141,7 @@ impl Recorder {
         now
     }
 
-    /// What is in flight is unfinished, now: the thread may be stuck. What ends later is not counted.
+    /// Operations in flight are unfinished, now: the thread may be stuck. Operations that end later are not counted.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -160,8 +160,7 @@ impl Recorder {
         self.record().last_poll.blocks();
     }
 
-    /// Whether the thread should have said long ago, and longer than `allowed`, what it has had, and has
-    /// not.
+    /// Whether the report of the thread's CPU time is overdue by more than `allowed`, so that the thread is stuck.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
@@ -171,19 +170,17 @@ impl Recorder {
         self.record().opening
     }
 
-    /// The thread goes to sleep until something happens. It says what it has had of the processor, if
-    /// that is needed.
+    /// The thread goes to sleep until something happens. It reports its CPU time, if that is needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// The thread wakes. It says what it has had of the processor, if that is needed.
+    /// The thread wakes. It reports its CPU time, if that is needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// The thread has had this of the processor, and will say so again within a
-    /// [`BEAT`](crate::recorded::attention::BEAT).
+    /// The thread has had this CPU time, and will report again within a [`BEAT`](crate::recorded::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
@@ -293,7 +290,7 @@ impl Record {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. Answers were looked for until `looked`.
+    /// The lateness, at `now`, of a slot that has not been started. The thread polled for responses until `looked`.
     fn lateness(
         &self,
         intended: Nanos,
@@ -310,8 +307,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// From the first rest on there are ideal connections to a target that answers at once. What is in flight
-    /// has them, too.
+    /// From the first rest on there are ideal connections to a target that responds at once. Requests in flight have
+    /// them, too.
     fn begin_to_rest(&mut self, now: Nanos) {
         if self.beside.is_some() {
             return;

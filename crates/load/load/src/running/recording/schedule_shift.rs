@@ -1,15 +1,15 @@
 //! How far the schedule was shifted: by pauses, and by policies that give slots up.
 //!
-//! What has not started when the schedule stands still is due later by that time. Where a policy gives
-//! slots up, those after them take their places, as if the schedule had stood still too. The
-//! [ideal](crate::recorded::lateness) generator gives up no more than it has to, so it has to know of both.
+//! If the schedule stops, slots that have not started are due later by that time. Where a policy gives slots up, those
+//! after them take their places, as if the schedule had stopped too. The [ideal](crate::recorded::lateness) generator
+//! gives up no more than it has to, so it has to know of both.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::time::Duration;
 
-/// What has moved the schedule of a pacer so far.
+/// The shifts of a pacer's schedule so far.
 #[derive(Debug)]
 pub(crate) struct ScheduleShift {
     pacer: Pacer,
@@ -21,19 +21,19 @@ pub(crate) struct ScheduleShift {
     skipped: u64,
     /// The time of these slots.
     skipped_time: Duration,
-    /// What else was given up until the last slot was taken.
+    /// The other time that was given up until the last slot was taken.
     idle: Duration,
 }
 
 impl ScheduleShift {
-    /// What is known of a schedule that has not been moved yet.
+    /// The state of a schedule that has not been shifted yet.
     pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> ScheduleShift {
         let (paused, since) = (Duration::ZERO, None);
         let (skipped, skipped_time, idle) = (0, Duration::ZERO, Duration::ZERO);
         ScheduleShift { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
-    /// Notes that the schedule is paused, or goes on.
+    /// Notes that the schedule is paused, or continues.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         self.paused = self.paused(now);
         self.since = is_paused.then_some(now);
@@ -49,7 +49,7 @@ impl ScheduleShift {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
-    /// How many slots had been skipped when this was last looked at, if a policy may give slots up.
+    /// How many slots had been skipped at the last update, if a policy may give slots up.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stopped_generator_gives_up_is_not_the_targets_doing() {
+    fn slots_given_up_by_a_stopped_generator_do_not_count_for_the_target() {
         for (index, policy) in POLICIES.into_iter().enumerate() {
             let run = Run::new(policy);
             for _ in 0..20 {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct StepRecorders(Vec<Arc<Recorder>>);
 
 impl StepRecorders {
-    /// The recorders of threads which have so many sessions, one after the other.
+    /// The recorders of threads with these numbers of sessions, one after the other.
     pub(crate) fn new(recorders: &[Arc<Recorder>], sessions: &[usize]) -> StepRecorders {
         let each = recorders.iter().zip(sessions);
         StepRecorders(each.flat_map(|(it, count)| iter::repeat_n(Arc::clone(it), *count)).collect())

@@ -1,4 +1,4 @@
-//! Whether the target answers a request alone, which is the lowest rate that there is.
+//! Checks whether the target responds to a request that is sent alone, which is the lowest possible rate.
 
 use crate::load::kind::FailureKind;
 use crate::running::workers::any_backend::AnyBackend;

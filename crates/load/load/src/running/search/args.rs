@@ -124,7 +124,7 @@ impl SearchArgs {
         self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
     }
 
-    /// The options of the runs that are the steps, but for their rate and length.
+    /// The options of the runs that are the steps, except their rate and length.
     pub(crate) fn into_run(self) -> RunArgs {
         let mut run = RunArgs::by_default();
         run.schedule.rate = Some(self.from);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_searched_for_says_what_to_write() {
+    fn an_impossible_search_is_refused_with_what_to_write() {
         for (options, told) in [
             (&["--until", "p99 response > 50ms"][..], "write for example p99 response < 50ms"),
             (&["--until", "completed > 5"], "write for example"),

@@ -1,4 +1,4 @@
-//! A call that belongs to no load, on a thread of its own, which the call may hold.
+//! Runs a call that belongs to no load, on a thread of its own, which the call may hold.
 
 use super::any_backend::AnyBackend;
 use super::guarded::timed_out;
@@ -15,11 +15,11 @@ use tokio::runtime::Builder;
 use tokio::select;
 use tokio::time::sleep;
 
-/// How often the thread says that nothing holds it.
+/// How often the thread signals that nothing holds it.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// What `call` comes to. None if it holds its thread for longer than `timeout`, or is not wanted any more:
-/// then the thread is left behind.
+/// The result of `call`. `None` if it holds its thread for longer than `timeout`, or is not wanted any more: then the
+/// thread is left running.
 pub(crate) fn apart<F: Future<Output: Send>>(
     timeout: Duration,
     is_wanted: impl Fn() -> bool,
@@ -37,7 +37,7 @@ where
                 never = beat(&sender) => match never {},
             }
         });
-        // The receiver is gone if nobody waits any more.
+        // The receiver is gone if the caller has given up.
         let _ = sender.send(Some(done));
     })?;
     let mut heard = Instant::now();

@@ -1,8 +1,8 @@
-//! Calls that block: a thread for each session, and one that looks after them.
+//! Runs calls that block: a thread for each session, and one that monitors them.
 //!
-//! Nobody can end a call that blocks. When a run is given up, the call counts as unfinished, and its thread is
-//! left behind. So is a thread whose session has not been opened yet when the schedule ends: it has taken no
-//! slot. The load does not wait for it for longer than the timeout.
+//! A call that blocks cannot be ended. When a run is given up, the call counts as unfinished, and its thread is left
+//! running. So is a thread whose session has not been opened yet when the schedule ends: it has taken no slot. The load
+//! does not wait for it for longer than the timeout.
 
 use super::backoff;
 use super::cores::{self, Core};
@@ -25,8 +25,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time;
 
-/// What a thread takes when its session is open: it gives a sign, and is waited for while it has this.
-/// Nothing is left when the schedule has ended.
+/// The ticket that a thread takes when its session is open. It sends a signal through the ticket, and is waited for
+/// while it holds the ticket. When the schedule has ended, there is no ticket left.
 type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
 /// A thread with its session.
@@ -74,7 +74,7 @@ fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Looks after threads until the schedule has ended, and all threads are gone that had a session by then.
+/// Monitors the threads until the schedule has ended, and all threads are gone that had a session by then.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {
@@ -180,7 +180,7 @@ impl Worker {
         answer.is_connected
     }
 
-    /// Makes a call; opens the session before, if there is none.
+    /// Makes a call; opens the session before, if it is not open.
     fn call<'a>(&'a self, session: &mut Session<'a>, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if session.is_none() {
@@ -209,7 +209,7 @@ impl Worker {
     }
 }
 
-/// What a call comes to that may panic.
+/// The result of a call that may panic.
 fn guarded<R>(call: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     caught(call).unwrap_or_else(|payload| Err(panicked(&*payload)))
 }

@@ -37,8 +37,8 @@ impl Deadline {
 
     /// Ready when the current request is to be given up.
     pub(crate) fn poll_passed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // The timer tells nothing to a task whose turn is over, and a server that never stops sending
-        // uses up each turn.
+        // The timer never fires for a task whose budget is used up, and a server that never stops sending uses up each
+        // budget.
         if !has_budget_remaining() && Instant::now() >= self.at && !self.put_off() {
             return Poll::Ready(());
         }
@@ -51,8 +51,8 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// Once for each request, if its thread was stopped or had no processor when it passed: the answer
-    /// may have been there in time.
+    /// Once for each request, if its thread was stopped or had no CPU time when it passed: the response may have been
+    /// there in time.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;
@@ -75,7 +75,7 @@ mod tests {
     use std::future::poll_fn;
 
     #[tokio::test(start_paused = true)]
-    async fn who_could_not_look_in_time_looks_once_more() {
+    async fn a_thread_that_could_not_poll_in_time_polls_once_more() {
         let second = Duration::from_secs(1);
         let mut deadline = Deadline::new(second);
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What a call may not do to its worker: take longer than the timeout, or panic.
+//! Keeps calls from taking longer than the timeout, and catches their panics.
 
 use super::deadline::Deadline;
 use crate::console::panics::caught;
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Guarded {
     timeout: Duration,
-    /// None for calls that keep to the timeout by themselves.
+    /// `None` for calls that keep to the timeout themselves.
     deadline: Option<Deadline>,
 }
 
@@ -24,7 +24,7 @@ impl Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }
 
-    /// What a call comes to. It is dropped when its time is over.
+    /// The result of a call. The call is dropped when its time is over.
     pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
     where
         F: Future<Output = Result<R, Failure>>,
@@ -50,7 +50,7 @@ impl Guarded {
     }
 }
 
-/// What becomes of a call that takes longer than the timeout.
+/// The failure of a call that takes longer than the timeout.
 pub(crate) fn timed_out() -> Failure {
     Failure::of(FailureKind::of_group("timeout", "timeout")).broken()
 }

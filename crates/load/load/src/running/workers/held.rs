@@ -5,8 +5,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// What `call` returns. Raises `longest` to the longest time for which it held its thread, by the clock of
-/// `pacer`.
+/// The result of `call`. Raises `longest` to the longest time for which it held its thread, by the clock of `pacer`.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,
@@ -29,7 +28,7 @@ mod tests {
     use tokio::task::yield_now;
 
     #[tokio::test]
-    async fn what_is_awaited_is_not_held() {
+    async fn a_call_that_awaits_does_not_hold_its_thread() {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let ms = Duration::from_millis;

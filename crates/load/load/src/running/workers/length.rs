@@ -46,11 +46,11 @@ pub(crate) struct RunLength {
     pub(crate) slots: Option<u64>,
     /// How slots lie around the load.
     pub(crate) spacing: Spacing,
-    /// Whether the intervals between slots are equal, but for changes of the rate.
+    /// Whether the intervals between slots are equal, except for changes of the rate.
     pub(crate) is_steady: bool,
     /// The slots per second of a load that is a constant rate, until it is changed.
     pub(crate) constant_hz: Option<f64>,
-    /// Whether there is no schedule, and what is started is what was asked for.
+    /// Whether there is no schedule, and the requested load is what was started.
     pub(crate) is_closed: bool,
     /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,

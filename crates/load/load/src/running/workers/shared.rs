@@ -1,4 +1,4 @@
-//! What the threads of a run share.
+//! State that the threads of a run share.
 
 use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
@@ -32,8 +32,8 @@ pub(crate) struct RunShared {
 }
 
 impl RunShared {
-    /// What threads paced by `pacer` share: as many as there are numbers of `connections`. The
-    /// schedule has not started yet. A policy of it may give slots up, or none does.
+    /// The shared state of threads paced by `pacer`, one for each number of `connections`. The schedule has not started
+    /// yet. `gives_up`: whether a policy of the pacer may give slots up.
     pub(crate) fn new(
         pacer: Pacer,
         timeout: Duration,

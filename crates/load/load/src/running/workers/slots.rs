@@ -1,4 +1,4 @@
-//! Counts of slots, by which a run knows when it ends.
+//! Counts slots, so that a run knows when it ends.
 
 use super::length::RunLength;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,8 +50,8 @@ impl Slots {
     /// Counts a granted slot as decided about. Returns how many were until then, with this one; none if nothing ends
     /// with the last one.
     pub(crate) fn count_decided(&self) -> Option<u64> {
-        // AcqRel: whoever counts after another thread knows of the grants of that thread. So whoever counts last
-        // knows of all. No loom model: one atomic, and the pacer's own lock.
+        // AcqRel: a thread that counts after another thread knows of the grants of that thread. So the thread that
+        // counts last knows of all. No loom model: one atomic, and the pacer's own lock.
         self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
@@ -64,7 +64,7 @@ impl Slots {
     /// How many of the slots that the pacer has granted were not started, if the run ends with the last slot of the
     /// load. Called when all threads have ended.
     pub(crate) fn not_started(&self, granted: u64) -> u64 {
-        // Relaxed: as in `refuse`; whoever joined the threads knows what they did.
+        // Relaxed: as in `refuse`; the caller has joined the threads, so it knows what they did.
         let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]
             .map(|count| count.map_or(0, |count| count.load(Ordering::Relaxed)));
         granted.saturating_sub(decided) + refused

@@ -28,7 +28,7 @@ pub(crate) struct RunSpan {
     latest: Nanos,
     length: RunLength,
     slots: Slots,
-    /// How much the load had asked for before the recorded part, once that has begun.
+    /// How much of the load was due before the recorded part, once that has begun.
     warm_up: OnceLock<AskedLoad>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -81,7 +81,7 @@ impl RunSpan {
         if self.length.is_closed { now } else { grant.intended_start() }
     }
 
-    /// How much the load had asked for before a moment, or before the end of the run if that comes first.
+    /// How much of the load was due before a moment, or before the end of the run if that comes first.
     pub(crate) fn asked(&self, moment: Nanos) -> AskedLoad {
         let AskedLoad { slots, count } = self.asked_by_pacer(moment);
         let most = self.length.most.zip(self.warm_up());
@@ -89,9 +89,9 @@ impl RunSpan {
         AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// The same, as the pacer counts it: the mean count of random slots can be ahead of the slots. Before the last change
-    /// of the load, it is what had been asked for at that change: the pacer knows no better. A run never requires more
-    /// than its slots, so this does no harm.
+    /// The same, as the pacer counts it: the mean count of random slots can be ahead of the slots. Before the last
+    /// change of the load, it is the count at that change: the pacer has no earlier one. A run never requires more than
+    /// its slots, so this does no harm.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -106,8 +106,8 @@ impl RunSpan {
         in_all(slots, self.warm_up().unwrap_or_default())
     }
 
-    /// How much the load had asked for before the recorded part, once that has begun. Call this before each change of
-    /// the load; afterwards the earlier count is lost.
+    /// How much of the load was due before the recorded part, once that has begun. Call this before each change of the
+    /// load; afterwards the earlier count is lost.
     pub(crate) fn warm_up(&self) -> Option<AskedLoad> {
         let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || *self.warm_up.get_or_init(|| self.asked_in_warm_up());
@@ -245,9 +245,9 @@ impl RunSpan {
         }
     }
 
-    /// The recorded slots that were due before the end of the run and that nobody has started, in
-    /// batches: see [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all of
-    /// them. It is asked twice, because a slot that somebody waited for when the run ended is given back a little later.
+    /// The recorded slots that were due before the end of the run and have not started, in batches: see
+    /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all of them. It is called
+    /// twice, because a slot that a worker waited for when the run ended is given back a little later.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let mut all = self.pacer.unstarted(self.recorded_from..self.end());
         self.leave_warm_up_out(&mut all);
@@ -330,8 +330,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// The ledger without what has fallen due since the end, which came `end` after the start. Of a run that was paused
-/// less is left out, by as long as the pauses took.
+/// The ledger without the slots that have fallen due since the end, which came `end` after the start. If the run was
+/// paused, less is left out, by the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

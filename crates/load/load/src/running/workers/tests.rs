@@ -115,14 +115,14 @@ fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// Nothing starts where the machine stands still for as long as the load goes on.
+/// The failures of this kind: an empty list if the count is zero, as on a machine that stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
 
 type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
-/// What becomes of a call or an opening with this number.
+/// The result of a call or an opening with this number.
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
 /// A target that does as it is told, and whose calls are of this type. All targets whose calls await are of one type,
@@ -260,13 +260,13 @@ fn outlasts(_: u64) -> Called {
     })
 }
 
-/// Who is behind: the target, if the machine did not stand still.
+/// The verdict that names the target, if the machine did not stall.
 fn behind(summary: &Summary) -> Verdict {
     let Lateness { target, generator, queued, .. } = summary.stats.lateness;
     match (target >= 2.0 * generator, generator >= 2.0 * target) {
         (true, _) => Verdict::TargetBehind,
         (_, true) => Verdict::GeneratorBehind,
-        // Up to what others had of the processor.
+        // Up to the time that other programs had the CPU.
         _ if target >= 2.0 * (generator - queued) => summary.verdict,
         _ => Verdict::BothBehind,
     }
@@ -448,7 +448,7 @@ fn a_failure_keeps_its_session() {
 
 /// The other sessions of its thread wait for the thread, which is the generator's. No timeout can end it.
 #[test]
-fn a_call_that_blocks_its_thread_puts_the_generator_behind() {
+fn a_call_that_blocks_its_thread_makes_the_generator_late() {
     let blocks = |_| -> Called {
         Box::pin(async {
             thread::sleep(TAKES);
@@ -467,7 +467,7 @@ fn a_call_that_blocks_its_thread_puts_the_generator_behind() {
 }
 
 #[test]
-fn a_call_that_never_yields_puts_the_generator_behind() {
+fn a_call_that_never_yields_makes_the_generator_late() {
     let spins = |_| -> Called {
         Box::pin(async {
             let begin = Instant::now();

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The processor time of the calling thread so far. Nothing where the system does not say.
+/// The CPU time of the calling thread so far. Zero where the system does not report it.
 pub(crate) fn of_this_thread() -> CpuTime {
     read("/proc/thread-self/schedstat").unwrap_or_default()
 }
@@ -18,12 +18,12 @@ pub(crate) struct LoadThreads(Mutex<Vec<Thread>>);
 #[derive(Debug)]
 struct Thread {
     id: u32,
-    /// What it was when it was looked at last, which is kept when the thread has ended.
+    /// The time at the last reading, which is kept when the thread has ended.
     time: CpuTime,
 }
 
 impl LoadThreads {
-    /// Adds the calling thread, where the system can tell threads apart (Linux).
+    /// Adds the calling thread, where the system counts threads separately (Linux).
     pub(crate) fn add_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -44,7 +44,7 @@ impl LoadThreads {
         }
     }
 
-    /// What each of them had so far. Nothing where the system does not say.
+    /// The CPU time of each of them so far. Empty where the system does not report it.
     pub(crate) fn times(&self) -> Vec<CpuTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
@@ -60,7 +60,7 @@ impl LoadThreads {
     }
 }
 
-/// The time that the system tells in the file at `path`. A load thread reads it with each beat, so it allocates nothing.
+/// The time in the file at `path`. A load thread reads it with each beat, so it allocates nothing.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;
@@ -90,7 +90,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_a_thread_had_is_kept_when_it_has_ended() {
+    fn the_cpu_time_of_a_thread_is_kept_when_it_has_ended() {
         let threads = LoadThreads::default();
         assert_eq!(sum(threads.times()), None);
         let before = std::thread::scope(|scope| {

@@ -23,7 +23,7 @@ use tokio::time;
 /// How many connections a thread opens at the same time.
 const AT_ONCE: usize = 64;
 
-/// How often to look whether threads have ended.
+/// How often to check whether threads have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
 /// Threads that are at work, or ready for it.
@@ -33,7 +33,7 @@ pub(crate) struct Threads(Vec<Thread>);
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
-    /// None if it makes no calls, but looks after those that do.
+    /// `None` if it makes no calls, but monitors those that do.
     recorder: Option<Arc<Recorder>>,
 }
 
@@ -109,7 +109,8 @@ impl Threads {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
 
-    /// What came of them. Those that have not ended are left behind. A thread's panic continues here.
+    /// Joins the threads that have ended, and returns the first error; the others are left running. A thread's panic
+    /// continues here.
     pub(crate) fn join(self) -> anyhow::Result<()> {
         let handles = self.0.into_iter().map(|thread| thread.handle);
         handles.filter(JoinHandle::is_finished).try_for_each(|thread| {
@@ -155,9 +156,9 @@ impl ThreadLoad {
         })
     }
 
-    /// Sends requests until there are no more slots and all answers are there, or until they are
-    /// given up. What is in flight then is dropped with the runtime, and counts as unfinished. A
-    /// thread that is stuck in a call does not notice, and is left behind.
+    /// Sends requests until there are no more slots and all responses have arrived, or until they are given up.
+    /// Requests in flight are dropped with the runtime then, and count as unfinished. A thread that is stuck in a call
+    /// does not notice, and is left running.
     fn run(self, runtime: &Runtime) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let mut give_up = self.shared.give_up.subscribe();
@@ -215,7 +216,7 @@ impl ThreadLoad {
     }
 }
 
-/// What a task returned, unless it was cancelled. Its panic continues here.
+/// The result of a task, unless it was cancelled. Its panic continues here.
 fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
     task.map_err(|error| error.try_into_panic().map(panic::resume_unwind)).ok()
 }

@@ -17,7 +17,7 @@ use nanopace_async::AsyncPacer;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a worker owns.
+/// The state of a worker.
 pub(crate) struct Worker<T: Backend> {
     target: Arc<T>,
     /// What all workers share.
@@ -101,7 +101,7 @@ impl<T: Backend> Worker<T> {
         answer.is_connected
     }
 
-    /// Makes a call; opens the session before, if there is none.
+    /// Makes a call; opens the session before, if it is not open.
     async fn call(&mut self, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if self.session.is_none() {
@@ -142,7 +142,7 @@ impl<T: Backend> Worker<T> {
     }
 }
 
-/// What became of a call that was sent then, maybe on a session that was opened for it.
+/// The result of a call that was sent at `sent`, maybe on a session that was opened for it.
 pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
     let answer = Answer::new(sent, called);
     let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };

@@ -45,7 +45,7 @@ fn the_way_to_a_limit_of_800() {
 }
 
 #[test]
-fn what_is_outside_of_the_bounds_is_said() {
+fn limits_outside_of_the_bounds_are_reported() {
     let bounds = Bounds { min: 10.0, max: 1_000.0, ..BOUNDS };
     let concluded = |system: &dyn Fn(f64) -> Outcome| search(bounds, system).0;
     assert_eq!(concluded(&limit(1e6)), Conclusion::AllKept { kept: 1_000.0 });
@@ -70,7 +70,7 @@ fn a_generator_that_fails_now_and_then_is_no_limit() {
 }
 
 #[test]
-fn a_generator_that_fails_just_below_the_targets_limit_hides_it_from_nobody() {
+fn a_generator_that_fails_just_below_the_targets_limit_does_not_hide_it() {
     let (conclusion, _) = search(BOUNDS, |hz| match hz {
         ..785.0 => Outcome::Kept,
         ..801.0 => Outcome::Generator,
@@ -115,7 +115,7 @@ fn one_step_that_lies_above_the_generators_limit_is_outvoted() {
 }
 
 #[test]
-fn contradictions_are_told() {
+fn contradictions_are_reported() {
     let mut search = Search::new(BOUNDS);
     let mut calls = 0;
     while let Some(step) = search.next() {
@@ -193,7 +193,7 @@ proptest! {
 
     /// The generator's limit is never called the target's.
     #[test]
-    fn the_generators_limit_is_told_as_such(bounds in bounds(), above in -2.9..5.5) {
+    fn the_generators_limit_is_reported_as_such(bounds in bounds(), above in -2.9..5.5) {
         let at = bounds.from * 10_f64.powf(above);
         let system = |hz| if hz <= at { Outcome::Kept } else { Outcome::Generator };
         let (conclusion, steps) = search(bounds, system);

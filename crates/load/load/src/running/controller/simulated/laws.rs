@@ -107,7 +107,7 @@ fn data_that_ends_is_what_the_report_asks_for() {
     }
 }
 
-/// Where nothing starts after the last slots are skipped, no later start says what made them late.
+/// Where nothing starts after the last slots are skipped, no later start shows what made them late.
 #[test]
 fn skipped_requests_are_among_them_and_have_a_cause() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
@@ -130,7 +130,7 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
     }
 }
 
-/// Whatever the schedule does about slots that are late.
+/// With every policy for late slots.
 #[test]
 fn the_verdict_names_who_was_stopped_under_every_policy() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
@@ -193,7 +193,7 @@ fn a_run_that_ends_before_its_load_asks_for_what_has_come() {
 
 /// Slots of the warm-up that were moved beyond its end are not among the requests, and were not counted.
 #[test]
-fn no_slot_of_the_warm_up_is_told_as_unstarted() {
+fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
     for policy in ["--strictness 1", "--strictness 0.5", "--max-backlog 400ms"] {
         let options = format!("--rate 100/s --warmup 2s --duration 500ms --requests 9 {policy}");

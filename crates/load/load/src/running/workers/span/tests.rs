@@ -135,7 +135,7 @@ fn each_request_is_required_wherever_the_warm_up_ends() {
     }
 }
 
-/// Also if the last ones are skipped, so that nobody decides about them.
+/// Also if the last ones are skipped, so that no worker decides about them.
 #[test]
 fn skipped_slots_are_some_of_the_requests() {
     let (span, messages, clock) = begun(1, counted(1, 5));
@@ -161,7 +161,7 @@ fn a_planned_end_comes_before_requests_that_are_late() {
     assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(2), 2));
 }
 
-/// A change of the rate moves slots that somebody waits for.
+/// A change of the rate moves slots that a worker waits for.
 #[test]
 fn slots_that_are_waited_for_are_left() {
     let (span, _messages, clock) = begun(1, counted(0, 2));
@@ -209,7 +209,7 @@ fn a_pause_in_the_warm_up_takes_nothing_from_the_requests() {
 }
 
 #[test]
-fn what_was_due_when_the_run_ended_is_unstarted() {
+fn slots_due_when_the_run_ended_are_unstarted() {
     let span = span_at(1, length(1, 3));
     let admit = |due, now| span.admit((due, span.start + secs(due)), span.start + secs(now));
     assert_eq!(admit(2, 3), Admission::Recorded);
@@ -236,7 +236,7 @@ fn slots_that_were_granted_and_not_started_are_counted() {
     assert_eq!(admissions(&span, 2), [Admission::Recorded; 2]);
     assert_eq!((span.not_started(), messages.try_recv().is_ok()), (0, false));
     span.end_run(span.start + secs(3));
-    // One is refused, and one goes to nobody who could start it.
+    // One is refused, and one goes to a worker that can't start it.
     assert_eq!(span.admit(slot(pacer.acquire().unwrap()), pacer.now()), Admission::Unstarted);
     pacer.acquire().unwrap();
     assert_eq!(span.not_started(), 2);
@@ -285,7 +285,7 @@ fn slots_that_are_given_back_after_the_end_are_left_too() {
 }
 
 #[test]
-fn what_is_new_is_counted_once_wherever_batches_are_cut() {
+fn new_slots_are_counted_once_wherever_batches_are_cut() {
     let batches = |batches: &[(u64, u64)]| -> Vec<(Nanos, u64)> {
         batches.iter().map(|&(due, slots)| (Nanos::from_nanos(due), slots)).collect()
     };
@@ -302,7 +302,7 @@ fn what_is_new_is_counted_once_wherever_batches_are_cut() {
 }
 
 #[test]
-fn what_is_asked_for_is_known_from_the_warm_up_to_the_end() {
+fn the_requested_load_is_known_from_the_warm_up_to_the_end() {
     let (span, _messages, clock) = begun(1, length(1, 4));
     assert_eq!((span.asked(span.start).slots, span.warm_up()), (0, None));
     clock.advance(secs(2));

@@ -46,7 +46,7 @@ fn skipped_slots_are_counted() {
 }
 
 #[test]
-fn what_panics_breaks_or_fails_is_a_failure_of_its_kind() {
+fn a_call_that_panics_breaks_or_fails_is_a_failure_of_its_kind() {
     let calls = |slot| match slot {
         20 => panic!("oh"),
         30 => Err(Failure::new("gone").broken()),
@@ -112,7 +112,7 @@ fn a_target_that_hangs_before_the_load_is_not_there() {
 }
 
 #[test]
-fn the_load_has_the_sessions_that_are_open_and_leaves_the_others_behind() {
+fn the_load_runs_with_the_open_sessions_and_leaves_out_the_others() {
     for hanging in [1, 3, 4] {
         let (end, ends) = mpsc::channel();
         let hangs = hangs_until(ends);

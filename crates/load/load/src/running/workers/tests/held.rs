@@ -20,7 +20,7 @@ fn a_target_that_holds_its_thread_before_the_load_is_not_there() {
 
 /// A session that holds its thread in `connect` takes the others of that thread with it.
 #[test]
-fn the_load_begins_without_threads_that_connect_holds_and_leaves_them_behind() {
+fn the_load_begins_without_threads_that_connect_holds() {
     for (threads, holding, unopened) in [(1, 1, 4), (2, 1, 2), (2, 2, 4)] {
         let (end, ends) = mpsc::channel();
         let hangs = hangs_until(ends);

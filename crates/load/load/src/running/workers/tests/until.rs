@@ -23,7 +23,7 @@ fn run(options: &str) -> Summary {
     run_with(&setup, &sender, &messages)
 }
 
-/// What it says of its goal.
+/// The finding about its goal.
 fn sure(summary: &Summary) -> &Finding {
     summary.findings.iter().find(|finding| finding.check == "sure").unwrap()
 }
@@ -46,7 +46,7 @@ fn a_run_that_does_not_get_there_is_as_long_as_it_may_be() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_with_what_to_write() {
+fn contradicting_options_are_refused_with_what_to_write() {
     for (options, told) in [
         (
             "--rate 1k/s --until-confident p99_5% --duration 5s",
