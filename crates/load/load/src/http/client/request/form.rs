@@ -25,7 +25,7 @@ const KINDS: [(&str, &str); 10] = [
     ("xml", "application/xml"),
 ];
 
-/// A field of a form, as given by `--form`.
+/// A field of a form, as written in `--form`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     name: String,

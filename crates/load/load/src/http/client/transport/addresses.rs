@@ -26,7 +26,7 @@ const MOST_NAMED: usize = 8;
 /// The addresses of a server, at least one.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// Host and port that they belong to.
+    /// The host and the port that the addresses belong to.
     name: String,
     all: Vec<SocketAddr>,
     state: Mutex<State>,
@@ -159,7 +159,7 @@ impl Addresses {
         let turn = &mut turns[usize::from(!tried.is_empty())];
         let next = *choice.get(*turn % choice.len().max(1))?;
         *turn = turn.wrapping_add(1);
-        // Until it is known whether the address is back, others avoid it.
+        // Other connections avoid the address until the result of this attempt is known.
         if let Some(until) = &mut records[next].avoided_until {
             *until = now + AVOIDED;
         }

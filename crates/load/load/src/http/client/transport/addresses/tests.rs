@@ -1,4 +1,4 @@
-//! Attempts at several addresses, in virtual time.
+//! Tests attempts at several addresses, in virtual time.
 
 use super::*;
 use std::future::{pending, poll_fn};
@@ -93,7 +93,7 @@ async fn addresses_that_answer_get_even_shares() {
     }
 }
 
-/// Also those that are opened before it is known.
+/// Also connections that are opened before the failure is known.
 #[tokio::test(start_paused = true)]
 async fn shares_of_an_address_that_fails_are_spread_evenly() {
     let (addresses, ways) =
@@ -204,7 +204,7 @@ async fn if_all_fail_the_failure_that_says_most_is_told() {
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
     let ways = [REFUSED, Fails(0, no_host)];
-    // Whichever is tried first.
+    // Whichever address is tried first.
     for _ in 0..2 {
         assert_eq!(connect(&addresses, &ways).await, Err(failure(no_host)));
     }
@@ -235,7 +235,7 @@ async fn addresses_that_fail_are_named_if_others_answer() {
     connect(&many, &[REFUSED; 200]).await.unwrap_err();
     let told = many.refusals().unwrap();
     assert!(told.ends_with(", and 192 more") && told.len() < 500, "{told}");
-    // An address that was never tried is not to blame, and nor is the only one.
+    // An address that was never tried is not named, and neither is the only address.
     let two = addresses(2);
     connect(&two, &[Opens(1); 2]).await.unwrap();
     assert_eq!(two.warning(), None);
