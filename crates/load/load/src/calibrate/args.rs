@@ -1,10 +1,10 @@
-//! The options of `nanopace calibrate`; the texts here are its `--help` page.
+//! Defines the options of `nanopace calibrate`. The texts here are its `--help` page.
 
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `--help` shows below the options.
+/// The text below the options in `--help`.
 pub(crate) const HELP: &str = "\
 Examples:
   nanopace calibrate                           the report, after 24 s
@@ -45,7 +45,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The longest measurement: a day.
+/// The longest calibration: a day.
 const MAX_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -1,4 +1,4 @@
-//! The options of `nanopace plan`; the texts here are its `--help` page.
+//! Defines the options of `nanopace plan`. The texts here are its `--help` page.
 
 use crate::console::human::positive_duration;
 use crate::load::schedule::args::ScheduleArgs;
@@ -7,7 +7,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What `-h` shows below the options.
+/// The text below the options in `-h`.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   nanopace plan --shape \"ramp 100/s..5k/s 30s, hold 60s, sine 1k/s..5k/s period 20s x3\"
@@ -17,7 +17,7 @@ Examples:
   nanopace plan --arrivals replay:starts.csv --rate 2/s --csv -
                                                the same starts, twice as fast";
 
-/// What `--help` shows below the options.
+/// The text below the options in `--help`.
 pub(crate) fn long_help() -> String {
     format!("{EXAMPLES}\n\n{GRAMMAR}")
 }

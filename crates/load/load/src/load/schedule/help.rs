@@ -1,6 +1,6 @@
-//! What the help of `nanopace plan` and of `nanopace run` says about loads.
+//! Holds the help text about loads, for `nanopace plan` and `nanopace run`.
 
-/// The grammar of shapes, and what arrivals and shards are.
+/// The grammar of shapes, and the descriptions of arrivals and shards.
 pub(crate) const GRAMMAR: &str = "\
 A shape is one item, or several with commas between them, which follow each other:
   hold 100/s 60s                a constant rate; without one, what the item before ended with
