@@ -1,17 +1,17 @@
-//! Habits of those who come from oha, hey, wrk and vegeta: the URL without an option, and the short forms
-//! that two of them agree on.
+//! Accepts what users of oha, hey, wrk and vegeta write: a URL without an option, and the short options
+//! that at least two of these programs share.
 
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// Commands that send requests, and the short forms that their options have here. Load generators of one's
-/// own have none of them, so that these letters are free there.
+/// The commands that send requests, with the short forms of their options. Load generators built with the library do
+/// not have these short forms, so they can use the letters.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
 ];
 
-/// The definition of the command line, with short forms, and with a URL in its usage.
+/// Adds the short forms, and a URL in the usage line, to the definition of the command line.
 pub(crate) fn added(definition: Command) -> Command {
     let short = |name: &str| SHORT.into_iter().find(|(it, _)| *it == name).map(|(_, short)| short);
     with_short(definition, short("run").unwrap_or_default())
@@ -32,8 +32,8 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// The words of a command line, where what looks like a URL and stands alone is the value of `--url`. Other
-/// words stay as they are: they may be commands, or meant to be.
+/// The words of a command line, with `--url` inserted before a URL that stands alone. Other words are not changed:
+/// they may be commands, or misspelled commands.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
@@ -56,7 +56,7 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// No command has one of these in its name.
+/// Whether a word looks like a URL. No command's name contains any of these characters.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }
@@ -70,7 +70,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
             let is_named = option.get_long() == Some(long) || aliases.contains(&long);
             is_named && option.get_action().takes_values() || ABOUT_FILES.contains(&long)
         }),
-        // Of several letters, the first that takes a value takes the others as it.
+        // In a group of short options, the first one that takes a value takes the remaining letters as its value.
         None => word
             .char_indices()
             .find(|(_, short)| has_value(command, *short))
@@ -78,7 +78,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
     }
 }
 
-/// Options of a run that the definition does not have: see `config`.
+/// Options of a run that are not in the definition: see `config`.
 const ABOUT_FILES: [&str; 1] = ["config"];
 
 fn has_value(command: &Command, short: char) -> bool {
@@ -105,7 +105,7 @@ mod tests {
             ("nanopace -kc5 http://h/", "nanopace -kc5 --url=http://h/"),
             ("nanopace run http://h/ --no-pin", "nanopace run --url=http://h/ --no-pin"),
             ("nanopace search http://h/", "nanopace search --url=http://h/"),
-            // Values stay values.
+            // Values are not changed.
             ("nanopace --url http://h/", "nanopace --url http://h/"),
             ("nanopace --url=http://h/", "nanopace --url=http://h/"),
             ("nanopace -H a:b --json a.json", "nanopace -H a:b --json a.json"),
@@ -115,7 +115,7 @@ mod tests {
                 "nanopace --require x=1.5 --config a.toml",
             ),
             ("nanopace --csv - http://h/", "nanopace --csv - --url=http://h/"),
-            // So do commands, other words, and what is behind dashes.
+            // Commands, other words, and words after `--` are not changed either.
             ("nanopace serch", "nanopace serch"),
             ("nanopace plan a.b", "nanopace plan a.b"),
             ("nanopace fleet rate x 1.5", "nanopace fleet rate x 1.5"),

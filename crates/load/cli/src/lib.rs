@@ -1,7 +1,7 @@
 //! The program `nanopace` as a library: a load generator that starts every request on schedule and
-//! says how late it was.
+//! reports how late each one was.
 //!
-//! Only [`main`] is meant to be called, and [`check`] by tests.
+//! Programs call [`main`]; [`check`] is for tests.
 
 mod args;
 mod habits;
@@ -17,20 +17,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// The stack of the program, which is the usual one whatever limit the main thread's has.
+/// The stack size of the thread that runs the program: the usual size, whatever the limit of the main thread.
 const STACK: usize = 8 << 20;
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 ///
-/// The exit status is 0 when the job was done, 1 when its results could not be written, 2 when what
-/// was asked for cannot be done (this is found before anything starts), 3 when the results are not
-/// as `--fail-if` requires, a search has no answer or the account of a fleet does not close, 4 when the
-/// run was ended before or in its warm-up or with slots overdue, or half of its slots never started, and
-/// 130 after an interrupt while a fleet was awaited, or one more than it takes to end the job.
+/// The exit status is
+///
+/// - 0 if the job was done,
+/// - 1 if its results could not be written,
+/// - 2 if the request is invalid, which is found before anything starts,
+/// - 3 if the results miss a requirement of `--fail-if`, a search has no result, or the account of a fleet does not
+///   close,
+/// - 4 if the run was ended before or in its warm-up or with slots overdue, or half of its slots never started,
+/// - 130 after an interrupt while waiting for a fleet, or after one interrupt more than are needed to end the job.
 ///
 /// # Panics
 ///
-/// As the program does.
+/// The program panics.
 #[must_use]
 pub fn main() -> ExitCode {
     outlive_long_files();
@@ -47,18 +51,18 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Lets a file that may not get longer (`ulimit -f`) be an error of writing it: without a handler, its
-/// signal ends the process.
+/// Turns a file that reaches its size limit (`ulimit -f`) into a write error: without a handler, the signal
+/// `SIGXFSZ` ends the process.
 fn outlive_long_files() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
-/// Reads a command line, the program's own name first, and does nothing.
+/// Parses a command line, which begins with the program's name, without running it.
 ///
 /// # Errors
 ///
-/// Why the program refuses it; or the text of a help page, if it asks for one.
+/// The command line is invalid, or asks for a help page: the message or the text of the page.
 pub fn check(words: &[&str]) -> Result<(), String> {
     args::check(words.iter().map(OsString::from)).map_err(|error| error.to_string())
 }

@@ -1,18 +1,18 @@
-//! What a shell completes, and the pages of `man`: both are made from the definition of the command line.
+//! Generates shell completions and man pages from the definition of the command line.
 
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-/// What `-h` shows below the options of `completions`.
+/// The text below the options in `completions -h`.
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   nanopace completions bash > ~/.local/share/bash-completion/completions/nanopace
   nanopace completions fish > ~/.config/fish/completions/nanopace.fish
   nanopace completions zsh > ~/.zfunc/_nanopace    a folder of zsh's fpath";
 
-/// What `-h` shows below the options of `man`.
+/// The text below the options in `man -h`.
 pub(crate) const MAN: &str = "\
 Examples:
   nanopace man > nanopace.1
@@ -33,14 +33,14 @@ pub(crate) struct ManArgs {
     command: Option<String>,
 }
 
-/// What a shell reads to complete commands of this definition.
+/// The completion script of a shell for this definition.
 pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition, "nanopace", &mut script);
     script
 }
 
-/// A page of `man` about a command of this definition.
+/// The man page of a command of this definition.
 ///
 /// # Errors
 /// There is no such command.

@@ -1,4 +1,4 @@
-//! The options of the embedded target; the texts here are part of the `--help` page.
+//! Defines the options of the embedded target. The texts here are part of the `--help` page.
 
 use super::Target;
 use super::behaviour::Behaviour;
@@ -60,7 +60,7 @@ impl EmbeddedTarget for TargetArgs {
 }
 
 impl TargetArgs {
-    /// How a target so asked for answers.
+    /// The behaviour that the options describe.
     fn behaviour(self) -> Behaviour {
         Behaviour {
             latency: self.target_latency,

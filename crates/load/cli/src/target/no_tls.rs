@@ -1,10 +1,10 @@
-//! In place of TLS, where that was left out: no target speaks it.
+//! Stands in for TLS in builds without it. `--target-tls` is then an error.
 
 use anyhow::bail;
 use std::io;
 use tokio::net::TcpStream;
 
-/// There is none.
+/// This type cannot be created in a build without TLS.
 pub(super) enum Acceptor {}
 
 impl Acceptor {
@@ -14,14 +14,14 @@ impl Acceptor {
     }
 }
 
-/// What nobody gets.
+/// An identity, which `new` never returns in a build without TLS.
 pub(super) struct Identity {
     pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,
 }
 
 impl Identity {
-    /// Refuses, and says what to build.
+    /// Returns an error that names the feature to build with.
     pub(super) fn new() -> anyhow::Result<Identity> {
         bail!("--target-tls: build nanopace-cli with its feature tls")
     }

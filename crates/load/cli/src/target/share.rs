@@ -1,4 +1,4 @@
-//! A share of all requests.
+//! Defines a share of requests, chosen at random.
 
 use rand::{Rng, RngExt};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub(crate) struct Share(f64);
 
 impl Share {
-    /// Whether this one belongs to the share, drawn at random.
+    /// Draws whether a request belongs to the share.
     pub(crate) fn draw(self, rng: &mut impl Rng) -> bool {
         rng.random_bool(self.0)
     }
@@ -18,7 +18,7 @@ impl Share {
 impl FromStr for Share {
     type Err = String;
 
-    /// Reads `1%` or `0.01`. A bare 1 is refused, because it could be meant as either of 1% and
+    /// Reads `1%` or `0.01`. A bare 1 is rejected, because it could mean 1% or
     /// 100%.
     fn from_str(text: &str) -> Result<Share, String> {
         let share = match text.strip_suffix('%') {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_so_many() {
+    fn draws_have_the_given_share() {
         const DRAWS: u32 = 1_000_000;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for share in [0.0, 0.001, 0.01, 0.5, 1.0] {

@@ -1,9 +1,9 @@
-//! A planned outage of the embedded target.
+//! Defines a planned outage of the embedded target.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The target does not answer for `length`, beginning `start` after the schedule's start.
+/// The target does not respond for `length`, beginning `start` after the schedule's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
     length: Duration,
@@ -11,7 +11,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// How long to hold back an answer that is ready at `ready` after the schedule's start.
+    /// How long to delay a response that is ready at `ready` after the schedule's start.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }

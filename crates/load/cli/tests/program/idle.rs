@@ -1,4 +1,4 @@
-//! Connections that a server closes while they are idle, in the report and in the JSON object.
+//! Tests the report and the JSON object for connections that a server closes while they are idle.
 
 use crate::command::object;
 use crate::running::{file, output};
@@ -6,7 +6,7 @@ use crate::server::{Asked, serving};
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 
-/// A server that answers two requests on each connection, and closes it when it has read a third one.
+/// A server that responds to two requests on each connection, and closes it after it has read a third one.
 fn server() -> String {
     let address = serving(|mut stream, connection| {
         let mut requests = BufReader::new(stream.try_clone()?);
@@ -35,13 +35,13 @@ fn requests_that_are_sent_again_are_counted() {
 }
 
 #[test]
-fn other_requests_fail_by_name() {
+fn other_requests_fail_with_their_own_kind() {
     let results = object(&output(&format!("{RUN} --url {} -n 12 --no-retry-idle", server())));
     assert_eq!(results["failures"], serde_json::json!({"closed while idle": 4}), "{results}");
     assert_eq!((&results["completed"], &results["retried"]), (&8.into(), &0.into()));
 }
 
-/// Each of them counts as the request that it is.
+/// Each step counts as a request of its own.
 #[test]
 fn steps_of_a_scenario_are_sent_again() {
     let url = server();
