@@ -1,4 +1,4 @@
-//! Runs of the program: to their end, up to their first status, or side by side.
+//! Starts runs of the program and waits for their end or their first status, also in parallel.
 
 use crate::command::{nanopace, object, scratch};
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// The only line that a refused command writes: on standard error, with exit status 2.
+/// The only line that a rejected command writes: on standard error, with exit status 2.
 pub(crate) fn refusal(output: Output) -> String {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), told.lines().count()), (Some(2), 1), "{told}");
@@ -36,13 +36,13 @@ pub(crate) fn refusal(output: Output) -> String {
     told
 }
 
-/// What a run has written to standard error, and where it goes on.
+/// The standard error of a run: the text so far, and the stream.
 pub(crate) struct Progress {
     pub(crate) said: String,
     pub(crate) errors: BufReader<ChildStderr>,
 }
 
-/// A run, its standard error read up to its first status: the schedule is at work.
+/// Starts a run, and reads its standard error up to its first status, when the schedule has started.
 pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
@@ -55,7 +55,7 @@ pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     (child, Progress { said, errors })
 }
 
-/// The embedded target of another run. It ends when it is dropped.
+/// The embedded target of another run, which ends when this is dropped.
 pub(crate) struct Target {
     pub(crate) process: Child,
     pub(crate) url: String,
@@ -80,7 +80,7 @@ impl Drop for Target {
     }
 }
 
-/// Checks each case in a thread of its own: most runs wait most of the time.
+/// Checks each case in a thread of its own, because runs mostly wait.
 pub(crate) fn side_by_side<C: Send>(
     cases: impl IntoIterator<Item = C>,
     check: impl Fn(C) + Send + Sync,
