@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused() {
+    fn invalid_command_lines_are_rejected() {
         for options in [
             "--rate 0",
             "--rate nan",

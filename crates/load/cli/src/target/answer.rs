@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_how_each_request_is_answered() {
+    fn the_seed_determines_each_response() {
         let behaviour = Behaviour {
             latency: "exp 1ms".parse().unwrap(),
             errors: "10%".parse().unwrap(),

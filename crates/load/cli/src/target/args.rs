@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_it_answers_ok_at_once() {
+    fn by_default_the_target_responds_ok_at_once() {
         let Line { url, targets, target } = Line::try_parse_from([""; 0]).unwrap();
         let Behaviour { latency, stall, errors, body, tls, .. } = target.behaviour();
         assert_eq!((latency, errors), (Latency::default(), Share::default()));

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_displays_can_be_read() {
+    fn a_displayed_latency_can_be_read() {
         for text in [
             "0s",
             "1ms500us",

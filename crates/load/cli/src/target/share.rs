@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_displays_can_be_read() {
+    fn a_displayed_share_can_be_read() {
         for text in ["0%", "1%", "0.5%", "12.5%", "100%"] {
             assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
         }

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_answers_until_its_end_and_no_others() {
+    fn only_responses_within_a_stall_are_delayed() {
         let stall = Stall { length: ms(2_000), start: ms(3_000) };
         for (ready, hold) in
             [(0, 0), (2_999, 0), (3_000, 2_000), (3_500, 1_500), (4_999, 1), (5_000, 0), (9_000, 0)]

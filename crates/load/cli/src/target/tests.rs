@@ -175,7 +175,7 @@ async fn the_share_of_errors_is_kept() {
 }
 
 #[tokio::test]
-async fn a_stall_holds_answers_once_the_schedule_has_started() {
+async fn a_stall_delays_responses_once_the_schedule_has_started() {
     let target = target(Behaviour { stall: "300ms@0s".parse().ok(), ..Behaviour::default() });
     assert_answers(&target).await;
     let start = Instant::now();
@@ -185,7 +185,7 @@ async fn a_stall_holds_answers_once_the_schedule_has_started() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn thousands_of_connections_are_answered_and_none_too_early() {
+async fn thousands_of_connections_get_responses_and_none_too_early() {
     const CONNECTIONS: usize = 2_000;
     const LATENCY: Duration = Duration::from_millis(50);
     allow_open_files(2 * CONNECTIONS as u64 + 1_000);

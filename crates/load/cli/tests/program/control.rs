@@ -28,7 +28,7 @@ fn is_running(state: &Value) -> bool {
 }
 
 #[test]
-fn every_route_answers() {
+fn every_route_responds() {
     let run = long(&["--rate", "300/s"]);
     let state = run.wait_until(is_running);
     assert_eq!(state["rate"], "300/s");

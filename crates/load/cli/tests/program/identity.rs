@@ -153,7 +153,7 @@ fn invalid_files_are_rejected() {
         ),
         (
             &["--cert", &cert, "--key", &p521],
-            "the key in it is none that is taken: RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519",
+            "the type of its key is not supported; use RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519",
         ),
         (&["--cert", &old, "--key", &key_file], "is not that of the certificate in"),
         (&["--cert", &cert, "--key", "/nonexistent/file"], "--key: cannot use /nonexistent/file: "),

@@ -196,7 +196,7 @@ fn a_search_has_bounds() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_line_and_status_2() {
+fn an_invalid_search_prints_one_line_and_has_status_2() {
     for (options, told) in [
         (&["--until", "p99 response > 5ms"][..], "write for example p99 response < 50ms"),
         (&["--arrivals", "replay:x"], "write even"),

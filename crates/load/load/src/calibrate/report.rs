@@ -108,7 +108,7 @@ fn start(f: &mut Formatter<'_>, starts: &Starts) -> fmt::Result {
 /// Writes the cost of sleeping, and how many starts share a sleep because of it.
 fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     let Some(sleeping) = results.sleeping() else { return Ok(()) };
-    write!(f, "\na sleep costs {} of processor time", human::time(sleeping.cost))?;
+    write!(f, "\na sleep costs {} of CPU time", human::time(sleeping.cost))?;
     for hz in [1_000, 10_000] {
         if let Some(share) = results.sleep_share_at(hz).map(human::percent) {
             write!(f, "; {share} of a core at {}", human::short_hz(f64::from(hz)))?;

@@ -37,6 +37,6 @@ pub(crate) struct NoTarget {}
 
 impl EmbeddedTarget for NoTarget {
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>> {
-        Err("there is none: give --url".into())
+        Err("this program has no embedded target: give --url".into())
     }
 }

@@ -35,7 +35,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
     /// Returns the name that reports use.
     fn name(&self) -> String;
 
-    /// Returns the text that follows the name while the run goes on.
+    /// Returns the text that follows the name during the run.
     fn remark(&self) -> &'static str {
         ""
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Whether this build includes HTTP/2.
 pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 
-/// What is sent, and how.
+/// The options for requests and connections.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests and connections")]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]

@@ -139,7 +139,7 @@ fn a_field_takes_its_text_and_8_bytes() {
 
 proptest! {
     #[test]
-    fn what_is_written_as_csv_is_read_with_its_lines(
+    fn rows_written_as_csv_are_read_with_their_lines(
         rows_given in prop::collection::vec(("(?s).{0,5}", "[a\",\r\n ]{0,5}"), 1..8),
         crlf in any::<bool>(),
     ) {

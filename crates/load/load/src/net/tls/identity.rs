@@ -80,7 +80,7 @@ fn read_key(path: &Path, provider: &CryptoProvider) -> anyhow::Result<Arc<dyn Si
         .key_provider
         .load_private_key(key)
         .ok()
-        .with_context(|| format!("the key in it is none that is taken: {KINDS}"))
+        .with_context(|| format!("the type of its key is not supported; use {KINDS}"))
 }
 
 fn text_of(file: &[u8]) -> &[u8] {

@@ -42,7 +42,7 @@ fn outcome(
 }
 
 #[test]
-fn an_answer_is_read_after_sending_has_failed() {
+fn a_response_is_read_after_sending_has_failed() {
     const HEAD: &str = "HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\n";
     const CHUNKED: &str = "HTTP/1.1 429 X\r\ntransfer-encoding: chunked\r\n\r\n";
     const TO_THE_END: &str = "HTTP/1.1 503 X\r\n\r\n";

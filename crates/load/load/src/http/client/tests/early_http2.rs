@@ -30,7 +30,7 @@ fn head(status: u16, flags: u8) -> Vec<u8> {
 }
 
 #[test]
-fn an_answer_over_http2_is_read_after_sending_has_failed() {
+fn a_response_over_http2_is_read_after_sending_has_failed() {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(b"\xff").unwrap();
     file.as_file().set_len(65 << 20).unwrap();

@@ -13,7 +13,7 @@ use std::time::Duration;
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
 
-/// Starts a server. Each of `words` is a connection, and each letter an action on a request: answer it (`a`), close the
+/// Starts a server. Each of `words` is a connection, and each letter an action on a request: respond (`a`), close the
 /// connection (`c`), reset it (`r`), or break off in the response (`b`).
 fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))

@@ -295,7 +295,7 @@ fn a_har_file_is_sent_in_order_without_what_belongs_to_a_connection() {
 }
 
 #[test]
-fn what_a_har_file_leaves_out_is_counted() {
+fn omissions_from_a_har_file_are_counted() {
     let get = |url: &str, more: &str| format!("\"method\":\"GET\",\"url\":\"{url}\"{more}");
     let text = har(&[
         entry(1, &get("data:image/png;base64,x", "")),

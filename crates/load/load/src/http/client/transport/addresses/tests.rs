@@ -76,7 +76,7 @@ async fn at_once<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn addresses_that_answer_get_even_shares() {
+async fn addresses_that_respond_get_even_shares() {
     for (ways, shares) in [
         (&[Opens(1)][..], &[60][..]),
         (&[Opens(1), Opens(1)], &[30, 30]),
@@ -152,7 +152,7 @@ async fn a_dead_address_delays_one_connection_in_ten_seconds() {
     assert_eq!(spread(&addresses, &[Opens(1), Opens(1)], 60).await, [30, 30]);
 }
 
-/// Others know that it is being tried.
+/// Other connections avoid an address that is being tried again.
 #[tokio::test(start_paused = true)]
 async fn one_of_many_connections_tries_whether_an_address_is_back() {
     let (addresses, ways) = (addresses(2), [Opens(1), Silent]);
@@ -171,7 +171,7 @@ async fn one_of_many_connections_tries_whether_an_address_is_back() {
 
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn what_this_machine_lacks_is_no_fault_of_an_address() {
+async fn a_shortage_of_this_machine_is_not_attributed_to_an_address() {
     let two = addresses(2);
     assert_eq!(connect(&two, &[Opens(1); 2]).await, Ok(0));
     let lacks = |_| async { Err::<(), _>(Error::from_raw_os_error(24)) };
@@ -182,7 +182,7 @@ async fn what_this_machine_lacks_is_no_fault_of_an_address() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn if_all_fail_the_failure_that_says_most_is_told() {
+async fn if_all_fail_the_most_informative_failure_is_returned() {
     let failure = Failure::Connection;
     let [refused, no_host, no_route, reset] = [
         ErrorKind::ConnectionRefused,
@@ -200,7 +200,7 @@ async fn if_all_fail_the_failure_that_says_most_is_told() {
         let addresses = addresses(ways.len());
         assert_eq!(connect(&addresses, &fail).await, Err(failure(told)), "{ways:?}");
     }
-    // An address that has answered is there, so that its failure says more.
+    // An address that has responded before exists, so its failure reveals more.
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
     let ways = [REFUSED, Fails(0, no_host)];
@@ -212,7 +212,7 @@ async fn if_all_fail_the_failure_that_says_most_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn addresses_that_fail_are_named_if_others_answer() {
+async fn addresses_that_fail_are_named_if_others_respond() {
     let three = addresses(3);
     assert_eq!((three.warning(), three.refusals().is_some()), (None, true));
     connect(&three, &[REFUSED; 3]).await.unwrap_err();

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 /// Up to this many headers are parsed without an allocation.
 const FEW: usize = 64;
 
-/// What a request asks for, as far as the length of the response depends on it.
+/// The kind of response that a request expects, which decides how the length of the response is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
     /// Only the head.
