@@ -45,8 +45,8 @@ pub(crate) fn definition() -> clap::Command {
     habits::added(commands::definition::<Command, TargetArgs>())
 }
 
-/// The words of a command line, where a number below zero belongs to the option before it. So its value
-/// is refused, and not the option that it looks like.
+/// The words of a command line, with each negative number joined to the option before it. The error is then about the
+/// value, not about an unknown option.
 fn with_negatives(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     for word in words {
@@ -64,7 +64,7 @@ fn is_negative(word: &OsStr) -> bool {
     number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Whether this is an option, and its value no part of it.
+/// Whether this is an option whose value is a separate word.
 fn takes_next(word: &OsStr) -> bool {
     let name = word.to_str().map(|word| word.trim_start_matches('-')).unwrap_or_default();
     let is_option = word.as_encoded_bytes().starts_with(b"-") && !name.is_empty();
@@ -80,7 +80,7 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// The words of a line, as a shell takes them: up to a pipe, a file, or a description after a gap.
+    /// The words of a line as a shell splits them, up to a pipe, a redirection, or a description after a gap.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
         let command = command.split(" > ").next().unwrap_or_default();
@@ -98,7 +98,7 @@ mod tests {
         let mut definition = definition();
         let mut pages = vec![definition.render_long_help().to_string()];
         pages.extend(definition.get_subcommands_mut().map(|it| it.render_long_help().to_string()));
-        // A backslash at the end of a line goes on with the next one.
+        // A backslash at the end of a line continues the command on the next line.
         let whole = |page: String| page.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
         let text: String = pages.into_iter().map(whole).collect::<Vec<_>>().join("\n");
         let mut examples = 0;
@@ -107,7 +107,7 @@ mod tests {
             let words: Vec<_> = words.iter().map(OsString::from).collect();
             let told =
                 check(words.clone()).err().map(|error| error.to_string()).unwrap_or_default();
-            // An example's files are not here.
+            // The files of the examples do not exist here.
             assert!(told.is_empty() || told.contains("run.toml"), "{words:?}: {told}");
             examples += 1;
         }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_below_zero_is_a_value_and_no_option() {
+    fn a_negative_number_is_a_value_and_not_an_option() {
         for (line, joined) in [
             ("nanopace --rate -5", "nanopace --rate=-5"),
             ("nanopace run --rate -5k/s --pin", "nanopace run --rate=-5k/s --pin"),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused() {
+    fn invalid_command_lines_are_rejected() {
         for options in [
             "--rate 0",
             "--rate nan",

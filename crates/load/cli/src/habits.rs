@@ -4,14 +4,14 @@
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// Commands that send requests, and the short forms that their options have here. Load generators of one's
-/// own have none of them, so that these letters are free there.
+/// The commands that send requests, with the short forms of their options. Load generators built with the library do
+/// not have these short forms, so they can use the letters.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
 ];
 
-/// The definition of the command line, with short forms, and with a URL in its usage.
+/// Adds the short forms, and a URL in the usage line, to the definition of the command line.
 pub(crate) fn added(definition: Command) -> Command {
     let short = |name: &str| SHORT.into_iter().find(|(it, _)| *it == name).map(|(_, short)| short);
     with_short(definition, short("run").unwrap_or_default())
@@ -70,7 +70,7 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// No command has one of these in its name.
+/// Whether a word looks like a URL. No command's name contains any of these characters.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }
@@ -84,7 +84,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
             let is_named = option.get_long() == Some(long) || aliases.contains(&long);
             is_named && option.get_action().takes_values() || ABOUT_FILES.contains(&long)
         }),
-        // Of several letters, the first that takes a value takes the others as it.
+        // In a group of short options, the first one that takes a value takes the remaining letters as its value.
         None => word
             .char_indices()
             .find(|(_, short)| has_value(command, *short))
@@ -92,7 +92,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
     }
 }
 
-/// Options of a run that the definition does not have: see `config`.
+/// Options of a run that are not in the definition: see `config`.
 const ABOUT_FILES: [&str; 1] = ["config"];
 
 fn has_value(command: &Command, short: char) -> bool {
@@ -131,7 +131,7 @@ mod tests {
                 "nanopace --require x=1.5 --config a.toml",
             ),
             ("nanopace --csv - http://h/", "nanopace --csv - --url=http://h/"),
-            // So do commands, other words, and what is behind dashes.
+            // Commands, other words, and words after `--` are not changed either.
             ("nanopace serch", "nanopace serch"),
             ("nanopace plan a.b", "nanopace plan a.b"),
             ("nanopace fleet rate x 1.5", "nanopace fleet rate x 1.5"),

@@ -1,7 +1,7 @@
 //! The program `nanopace` as a library: a load generator that starts every request on schedule and
-//! says how late it was.
+//! reports how late each one was.
 //!
-//! Only [`main`] is meant to be called, and [`check`] by tests.
+//! Programs call [`main`]; [`check`] is for tests.
 
 mod args;
 mod habits;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// The stack of the program, which is the usual one whatever limit the main thread's has.
+/// The stack size of the thread that runs the program: the usual size, whatever the limit of the main thread.
 const STACK: usize = 8 << 20;
 
 /// Performs the command of the command line.
@@ -29,7 +29,7 @@ const STACK: usize = 8 << 20;
 ///
 /// # Panics
 ///
-/// As the program does.
+/// The program panics.
 #[must_use]
 pub fn main() -> ExitCode {
     outlive_long_files();
@@ -46,8 +46,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Lets a file that may not get longer (`ulimit -f`) be an error of writing it: without a handler, its
-/// signal ends the process.
+/// Turns a file that reaches its size limit (`ulimit -f`) into a write error: without a handler, the signal
+/// `SIGXFSZ` ends the process.
 fn outlive_long_files() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());

@@ -1,4 +1,4 @@
-//! `nanopace`: a load generator that starts every request on schedule and says how late it was.
+//! `nanopace`: a load generator that starts every request on schedule and reports how late each one was.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
-//! The embedded HTTP target: a server to load on a machine that has no other.
+//! Runs the embedded HTTP target: a server to load if no other is available.
 //!
-//! It speaks HTTP/1.1 and HTTP/2, also over TLS, on half of the machine's cores: the other half is
-//! for the load. Where there are two, its one thread answers some 100 000 requests/s.
+//! It supports HTTP/1.1 and HTTP/2, also over TLS, and uses half of the machine's cores: the other half is
+//! for the load. On a machine with two cores, its one thread serves some 100 000 requests/s.
 
 mod answer;
 pub(crate) mod args;
@@ -29,10 +29,10 @@ use tls::Identity;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 
-/// As many as most systems allow: thousands of connections may arrive at once.
+/// The length of the accept queue, the most that usual systems allow: thousands of connections may arrive at once.
 const CONNECTIONS_TO_ACCEPT: u32 = 4096;
 
-/// A running target. It serves until the process ends.
+/// A running target, which serves until the process ends.
 #[derive(Debug)]
 struct Target {
     address: SocketAddr,
@@ -52,18 +52,18 @@ impl Target {
         let answerer = Arc::new(Answerer::new(behaviour, Sleepers::start()?));
         runtime.spawn(Server::new(tls, Arc::clone(&answerer)).accept(listener));
         drop(inside);
-        // Dropped it would stop.
+        // Dropping the runtime would stop the target.
         std::mem::forget(runtime);
         Ok(Target { address, answerer, certificate })
     }
 
-    /// Where requests go.
+    /// The URL of the target.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.certificate.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/", self.address)
     }
 
-    /// The certificate that clients have to trust, in PEM, if the target speaks TLS.
+    /// The certificate that clients must trust, in PEM, if the target uses TLS.
     pub(crate) fn certificate_pem(&self) -> Option<&str> {
         self.certificate.as_deref()
     }

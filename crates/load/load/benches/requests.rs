@@ -1,11 +1,11 @@
-//! What a request costs before it is sent: one that is always the same, one of several, and one with three
-//! places that are filled.
+//! Measures the cost of building a request: one that is always the same, one of several, and one with three
+//! placeholders.
 //!
 //! ```text
 //! cargo bench -p nanopace-load --features http
 //! ```
 //!
-//! Rounds of all take turns, and the least of many short loops counts: other programs only ever add to it.
+//! Rounds of all three take turns. The shortest of many short loops counts, because other programs only add time.
 
 use nanopace_load::instruments::requests;
 use std::error::Error;
@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 
 const SLOTS: u32 = 10_000;
 const ROUNDS: u32 = 200;
-/// What three places may add, in nanoseconds.
+/// The most nanoseconds that three placeholders may add.
 const MOST: f64 = 1_000.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How long a request takes, of some.
+/// The mean time to build a request, in nanoseconds.
 fn nanoseconds(write: &mut impl FnMut(u64) -> usize, first: u64) -> f64 {
     let begin = Instant::now();
     for slot in first..first + u64::from(SLOTS) {

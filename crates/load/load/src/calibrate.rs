@@ -1,9 +1,9 @@
-//! `nanopace calibrate`: what this machine can do, measured in half a minute.
+//! Implements `nanopace calibrate`, which measures in half a minute how exactly this machine can start requests.
 //!
 //! Each measurement is a [`steps::Step`] and gets a share of the time. The measurements are
 //! collected in [`results::Results`]. [`sleeping`] and [`recommend`] draw conclusions from them,
-//! unless the [`disturbance`] by other programs was too strong. An interrupt ends the measurements,
-//! and the report has what was measured until then.
+//! unless the [`disturbance`] by other programs was too strong. An interrupt ends the measurements;
+//! the report then contains the measurements made so far.
 
 pub(crate) mod args;
 mod disturbance;
@@ -28,7 +28,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A calibration that is ready: the files can be written.
+/// A calibration that is ready to start. Its output files can be written.
 #[derive(Debug)]
 pub(crate) struct Calibration {
     seconds: Duration,
@@ -38,20 +38,20 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// Finds the files and listens for signals.
+    /// Opens the output files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        // The report is there already.
+        // Standard output has the report already.
         let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
         let output = Output::create(args.json.as_deref())?;
         let svg = args.svg.as_deref().map(ResultFile::create).transpose()?;
-        // The measurements look at the interrupt themselves.
+        // The measurements check the interrupt themselves.
         let interrupt = Interrupt::on_signals(1, || ())?;
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
 
-    /// Measures until everything is measured or it is interrupted.
+    /// Measures until all steps are done or an interrupt arrives.
     pub(crate) fn run(&self) -> Results {
         let progress = Progress::of_a_job();
         let mut results = Results::new();

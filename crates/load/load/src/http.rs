@@ -71,27 +71,27 @@ pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<
 /// Servers that take HTTP requests.
 pub(crate) struct Http {
     url: String,
-    /// The file of scenarios, if they are what is sent.
+    /// The scenario file, if the run sends scenarios.
     scenarios: Option<String>,
     /// The hash of its text.
     scenario_hash: Option<String>,
-    /// By which socket or proxy, if that is not what the URL says.
+    /// The Unix socket or proxy that requests go through, for the name of the target; empty without one.
     by: String,
     /// Whether requests go through a proxy.
     has_proxy: bool,
-    /// What is sent.
+    /// The requests and where they go.
     plan: Arc<Plan>,
-    /// The times of streamed answers, if they are asked for.
+    /// The times of streamed responses, if they are measured.
     streams: Option<StreamTimings>,
-    /// The embedded target, if that is where requests go.
+    /// The embedded target, if requests go to it.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
-    /// Counts the steps of scenarios, and items of answers that are given up.
+    /// Counts the steps of scenarios, and the items of responses that are given up.
     counted_by: Mutex<Option<Arc<dyn Steps>>>,
 }
 
 impl Http {
-    /// Starts the embedded target, if that is where requests go.
+    /// Starts the embedded target, if requests go to it.
     fn new<E: EmbeddedTarget>(args: &RequestArgs<E>, load: &RunArgs) -> anyhow::Result<Http> {
         kind::expect(&GROUPS);
         let (embedded, draft) = what(args, load)?;
@@ -110,7 +110,7 @@ impl Http {
             Progress::of_a_job().add_line(&told);
         }
         let by = by(&args.client.connection);
-        // Its rate does not matter: it is the clock.
+        // The pacer serves as a clock only, so its rate does not matter.
         let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
         let streams = plan.items.as_ref().map(|_| StreamTimings::new());
         let counted_by = Mutex::new(None);
@@ -166,7 +166,7 @@ impl Backend for Http {
         answer.outcome().map(|()| done).map_err(|why| answer.failure(why.kind()).with(done))
     }
 
-    /// Sends one request. An answer with an error status is fine: the server works, and the run will count
+    /// Sends one request. A response with an error status is accepted: the server works, and the run counts
     /// such failures.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
@@ -261,8 +261,8 @@ impl Backend for Http {
     }
 }
 
-/// A session that sends a request. What was seen of the answer is recorded at the end, also if nobody waits for
-/// that any more and this is dropped.
+/// A session that sends a request. The items seen in the response are recorded on drop, so a call that is given
+/// up is recorded too.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -274,7 +274,7 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
         streams.record(seen, self.due);
-        // Of the others, the call tells how many items there were.
+        // For other calls, `Done` carries the number of items.
         if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
             let done = Done::new().items(seen.items.len() as u64);
             let given_up = Failure::of(Why::Timeout.kind()).with(done);
@@ -283,7 +283,7 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// The requests that were asked for; or one for an embedded target, which has been started.
+/// The requests that the options describe, or one request to the embedded target, which this starts.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -342,7 +342,7 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
     }
 }
 
-/// By which socket or proxy requests go, if the URL does not say it.
+/// The Unix socket or proxy that requests go through; empty without one.
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),
@@ -351,7 +351,7 @@ fn by(args: &ConnectionArgs) -> String {
     }
 }
 
-/// What to do about it.
+/// Advice for a failed first request.
 fn advice(kind: FailureKind) -> String {
     if let Some(shortage) = Shortage::of_kind(kind) {
         return format!("; {}", shortage.advice());

@@ -1,4 +1,4 @@
-//! What a load is: its schedule, the target that it is for, and what may be asked of it while it runs.
+//! Defines a load: its schedule, its target, and the actions that change it while it runs.
 
 pub(crate) mod action;
 pub(crate) mod backend;

@@ -1,4 +1,4 @@
-//! What is needed to talk to servers over a network.
+//! Reads URLs and sets up TLS for connections to servers.
 
 pub(crate) mod once;
 #[cfg_attr(not(feature = "tls"), path = "net/no_tls.rs")]

@@ -1,4 +1,4 @@
-//! `nanopace plan`: a load, drawn before anything runs.
+//! Implements `nanopace plan`, which shows a load before it runs.
 
 pub(crate) mod args;
 mod chart;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use summary::Summary;
 
-/// A plan that is ready: the load can be made, and the files can be written.
+/// A plan that is ready to be shown. The load is valid, and the files can be written.
 pub(crate) struct Plan<'args> {
     load: PlannedLoad<'args>,
     outline: Outline,
@@ -30,7 +30,7 @@ pub(crate) struct Plan<'args> {
 }
 
 impl Plan<'_> {
-    /// Reads the recording, if there is one, and finds the files.
+    /// Reads the recording, if there is one, and opens the output files.
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<Plan<'_>> {
         let load = PlannedLoad::new(args)?;
         ensure!(
@@ -41,13 +41,13 @@ impl Plan<'_> {
         keep_apart(outputs, args.schedule.inputs())?;
         let outline = Outline::new(&load)?;
         let interrupt = Interrupt::on_signals(1, || ())?;
-        // Only now: a plan that can't be made leaves the files of the last one alone.
+        // The files are opened last, so an invalid plan does not change those of an earlier plan.
         let file = |path: &Option<PathBuf>| path.as_deref().map(ResultFile::create).transpose();
         let (svg, csv) = (file(&args.svg)?, file(&args.csv)?);
         Ok(Plan { load, outline, svg, csv, interrupt })
     }
 
-    /// Writes the chart and the summary. They leave standard output to the files that go there.
+    /// Writes the chart and the summary, to standard error if a file goes to standard output.
     pub(crate) fn show(&self) -> io::Result<()> {
         let mut files = [&self.svg, &self.csv].into_iter().flatten();
         if files.any(ResultFile::is_stdout) {
@@ -64,7 +64,7 @@ impl Plan<'_> {
         stream.write_all(format!("{chart}\n{summary}").as_bytes())
     }
 
-    /// Writes the picture, if it is wanted.
+    /// Writes the picture, if it was requested.
     pub(crate) fn draw(&self) -> io::Result<()> {
         let Some(svg) = &self.svg else { return Ok(()) };
         let picture =
@@ -72,7 +72,7 @@ impl Plan<'_> {
         svg.write_text(&picture)
     }
 
-    /// Writes the intended starts, if they are wanted.
+    /// Writes the intended starts, if they were requested.
     pub(crate) fn list(&self) -> io::Result<()> {
         let Some(csv) = &self.csv else { return Ok(()) };
         let starts = self.load.starts().map_err(io::Error::other)?;

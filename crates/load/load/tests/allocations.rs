@@ -1,4 +1,4 @@
-//! A call that succeeds allocates nothing: with four times as many calls in the same time, a load does
+//! Tests that a successful call allocates nothing: a load with four times as many calls in the same time does
 //! not allocate more often.
 
 use nanopace_load::{BlockingTarget, Done, Failure, Load, Slot, Target};
@@ -11,7 +11,7 @@ use tokio::task::yield_now;
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Calls of the smaller load, which lasts a second.
+/// The number of calls of the smaller load, which lasts a second.
 const CALLS: u64 = 4_000;
 
 struct Nothing;
@@ -52,7 +52,7 @@ fn answer(slot: Slot) -> Done {
     }
 }
 
-/// How often a load of so many calls in a second allocates.
+/// The number of allocations of a load with `calls` calls in a second.
 fn allocations(calls: u64, target: impl Target) -> u64 {
     let before = HEAP.stats().allocations;
     let rate = format!("{calls}/s").parse().unwrap();
@@ -62,9 +62,8 @@ fn allocations(calls: u64, target: impl Target) -> u64 {
     (HEAP.stats().allocations - before) as u64
 }
 
-/// The others are what it takes to begin, to end and to look at the clock and the machine meanwhile, and to give back a
-/// slot whose task lost the processor. That is more where the machine stands still or is busy, so one of five pairs has
-/// to have few of them.
+/// The remaining allocations begin and end the load, check the clock and the machine meanwhile, and return a slot whose
+/// task was preempted. A stalled or busy machine causes more of them, so only one of five pairs must have few.
 #[test]
 fn a_call_allocates_nothing() {
     for target in [|calls| allocations(calls, Nothing), |calls| allocations(calls, Blocking)] {

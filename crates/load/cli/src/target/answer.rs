@@ -1,4 +1,4 @@
-//! What the embedded target answers, and when.
+//! Decides the response of the embedded target to each request, and when it is sent.
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;
@@ -9,7 +9,7 @@ use hyper::{Request, Response, StatusCode};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Answers the requests of all connections.
+/// Responds to the requests of all connections.
 #[derive(Debug)]
 pub(super) struct Answerer {
     behaviour: Behaviour,
@@ -33,13 +33,13 @@ impl Answerer {
         }
     }
 
-    /// A planned stall counts from the first call.
+    /// Sets the start of the schedule, from which a planned stall counts. Only the first call has an effect.
     pub(super) fn schedule_starts(&self) {
-        // A second start would move a stall that may have begun.
+        // A second start would move a stall that may have begun already.
         let _ = self.schedule_start.set(Instant::now());
     }
 
-    /// Answers a request when its time has come.
+    /// Responds to a request after its latency.
     pub(super) async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -53,7 +53,7 @@ impl Answerer {
         Ok(response)
     }
 
-    /// How to answer the next request, and how long that takes.
+    /// Draws the status of the next response and its latency.
     fn draw(&self) -> (StatusCode, Duration) {
         let Behaviour { errors, latency, .. } = self.behaviour;
         let rng = &mut *self.rng.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +76,7 @@ impl Answerer {
     }
 }
 
-/// Until a request has been read, its connection takes no other.
+/// Reads the rest of a request, because its connection cannot carry another one before.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_how_each_request_is_answered() {
+    fn the_seed_determines_each_response() {
         let behaviour = Behaviour {
             latency: "exp 1ms".parse().unwrap(),
             errors: "10%".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! The options of the embedded target; the texts here are part of the `--help` page.
+//! Defines the options of the embedded target. The texts here are part of the `--help` page.
 
 use super::Target;
 use super::behaviour::Behaviour;
@@ -56,7 +56,7 @@ impl EmbeddedTarget for TargetArgs {
 }
 
 impl TargetArgs {
-    /// How a target so asked for answers.
+    /// The behaviour that the options describe.
     fn behaviour(self) -> Behaviour {
         Behaviour {
             latency: self.target_latency,
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_it_answers_ok_at_once() {
+    fn by_default_the_target_responds_ok_at_once() {
         let Line { url, targets, target } = Line::try_parse_from([""; 0]).unwrap();
         let Behaviour { latency, stall, errors, body, tls, .. } = target.behaviour();
         assert_eq!((latency, errors), (Latency::default(), Share::default()));

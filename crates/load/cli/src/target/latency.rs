@@ -1,7 +1,7 @@
-//! How long the embedded target takes to answer.
+//! Defines the latency distributions of the embedded target.
 //!
-//! The parameters are those that people read from a dashboard, or know from elsewhere: a log-normal
-//! latency has a median and a sigma, as in
+//! The parameters are those that dashboards and other tools show: a log-normal latency has a median and a
+//! sigma, as in
 //! [WireMock](https://wiremock.org/docs/simulating-faults/).
 
 use fastrand::Rng;
@@ -19,9 +19,9 @@ pub(crate) enum Latency {
     Exponential { mean: Duration },
     /// Anything between two bounds, equally often.
     Uniform { min: Duration, max: Duration },
-    /// The bell curve. What is drawn below zero is zero.
+    /// A normal distribution. Negative draws count as zero.
     Normal { mean: Duration, deviation: Duration },
-    /// The bell curve of the logarithm, which resembles most real servers. Half take longer than
+    /// A log-normal distribution, which resembles most real servers. Half take longer than
     /// the median, one in 100 longer than e^(2.33 sigma) times the median.
     LogNormal { median: Duration, sigma: f64 },
     /// A heavy tail: for any x from 1 on, a share of x^-shape takes longer than x times the
@@ -61,7 +61,7 @@ fn times(duration: Duration, factor: f64) -> Duration {
     seconds(duration.as_secs_f64() * factor)
 }
 
-/// So many seconds: none if negative, or if zero was multiplied by infinity.
+/// Converts seconds. Negative values and NaN (zero times infinity) become zero.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_displays_can_be_read() {
+    fn a_displayed_latency_can_be_read() {
         for text in [
             "0s",
             "1ms500us",
@@ -266,7 +266,7 @@ mod tests {
             ("normal 5ms 0s", ms(5), ms(5)),
             ("lognormal 5ms 0", ms(5), ms(5)),
             ("pareto 5ms 1", ms(5), Duration::MAX),
-            // Their factors are infinite at times.
+            // The factors of these distributions can be infinite.
             ("pareto 1ns 0.001", ms(0), Duration::MAX),
             ("lognormal 0s 1000", ms(0), ms(0)),
         ] {

@@ -1,7 +1,7 @@
-//! The connections of the embedded target.
+//! Accepts and serves the connections of the embedded target.
 //!
-//! A connection stays for as long as its client wants. Nothing times out, neither a request that
-//! never ends nor a client that is silent: such a connection costs its memory and nothing else.
+//! A connection stays open until its client closes it. There are no timeouts: an endless request or a silent client
+//! costs only the memory of its connection.
 
 use super::answer::Answerer;
 use super::tls::Acceptor;
@@ -15,23 +15,23 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 
-/// How long to wait when a connection can't be accepted: with too many files open, the next one
-/// can't be either, and trying would keep a core busy.
+/// The pause after a connection could not be accepted: with too many open files, the next one would
+/// also fail, and immediate retries would keep a core busy.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Server {
     tls: Option<Acceptor>,
     answerer: Arc<Answerer>,
 }
 
 impl Server {
-    /// A server that speaks TLS if it is given an acceptor for it.
+    /// A server, which uses TLS if an acceptor is given.
     pub(super) fn new(tls: Option<Acceptor>, answerer: Arc<Answerer>) -> Arc<Server> {
         Arc::new(Server { tls, answerer })
     }
 
-    /// Accepts connections for ever.
+    /// Accepts connections until the process ends.
     pub(super) async fn accept(self: Arc<Self>, listener: TcpListener) {
         loop {
             match listener.accept().await {
@@ -43,9 +43,9 @@ impl Server {
         }
     }
 
-    /// Serves one connection. An error ends it, and the client notices.
+    /// Serves one connection. An error closes the connection.
     async fn serve(self: Arc<Self>, stream: TcpStream) {
-        // Without it answers are late, but not wrong.
+        // If this fails, responses are delayed, but correct.
         let _ = stream.set_nodelay(true);
         match &self.tls {
             None => self.converse(stream).await,
@@ -57,7 +57,7 @@ impl Server {
         }
     }
 
-    /// HTTP/2 if this is how the client begins, as it does where TLS has settled on it.
+    /// Serves HTTP/2 if the client begins with its preface, as after ALPN has selected HTTP/2; otherwise HTTP/1.1.
     async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = service_fn(|request| Arc::clone(&self.answerer).answer(request));
         let _ = http().serve_connection(TokioIo::new(stream), service).await;
@@ -69,7 +69,7 @@ fn http() -> auto::Builder<TokioExecutor> {
     auto::Builder::new(TokioExecutor::new())
 }
 
-/// Without HTTP/2.
+/// Serves HTTP/1.1, in a build without HTTP/2.
 #[cfg(not(feature = "http2"))]
 fn http() -> hyper::server::conn::http1::Builder {
     hyper::server::conn::http1::Builder::new()

@@ -1,4 +1,4 @@
-//! A share of all requests.
+//! Defines a share of requests, chosen at random.
 
 use fastrand::Rng;
 use std::fmt;
@@ -18,7 +18,7 @@ impl Share {
 impl FromStr for Share {
     type Err = String;
 
-    /// Reads `1%` or `0.01`. A bare 1 is refused, because it could be meant as either of 1% and
+    /// Reads `1%` or `0.01`. A bare 1 is rejected, because it could mean 1% or
     /// 100%.
     fn from_str(text: &str) -> Result<Share, String> {
         let share = match text.strip_suffix('%') {
@@ -93,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn what_it_displays_can_be_read() {
+    fn a_displayed_share_can_be_read() {
         for text in ["0%", "1%", "0.5%", "12.5%", "100%"] {
             assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn draws_so_many() {
+    fn draws_have_the_given_share() {
         const DRAWS: u32 = 1_000_000;
         let mut rng = Rng::with_seed(1);
         for share in [0.0, 0.001, 0.01, 0.5, 1.0] {

@@ -1,7 +1,7 @@
-//! Exact waits for thousands of tasks.
+//! Provides exact sleeps for thousands of tasks.
 //!
-//! tokio's own timers round up to milliseconds. Those of async-io go off in a thread of their own,
-//! which takes twice the processor time of what is here.
+//! tokio's timers round up to milliseconds. The timers of async-io run in a thread of their own,
+//! which takes twice the CPU time of this module.
 
 use nanopace_async::timer::Timer;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// When the timer is to go off again if the ringer has not come, which it always does.
+/// The next expiry of the timer if the ringer does not set one. The ringer always does.
 const AGAIN: Duration = Duration::from_secs(3600);
 
-/// Tasks that wait. One timer wakes a task, the ringer, and this one wakes those that are due.
+/// Sleeping tasks. One timer wakes one task, the ringer, which wakes the tasks that are due.
 #[derive(Debug)]
 pub(super) struct Sleepers {
     numbers: AtomicU64,
@@ -29,11 +29,11 @@ struct Line {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// When a task is to be woken. The number tells it from others of the same moment.
+/// When a task is due. The number distinguishes tasks that are due at the same moment.
 type Place = (Instant, u64);
 
 impl Sleepers {
-    /// Starts the ringer in the runtime that the caller runs in.
+    /// Starts the ringer in the caller's runtime.
     pub(super) fn start() -> io::Result<Arc<Sleepers>> {
         let line =
             Line { timer: timer()?, ringer: Waker::noop().clone(), waiting: BTreeMap::new() };
@@ -46,7 +46,7 @@ impl Sleepers {
         Ok(sleepers)
     }
 
-    /// Waits this long. Dropped, it leaves nothing behind.
+    /// Sleeps for this time. Dropping the future removes its entry.
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {
@@ -65,7 +65,7 @@ impl Sleepers {
 }
 
 impl Line {
-    /// Wakes all that are due, and sets the timer for the next.
+    /// Wakes all tasks that are due, and sets the timer for the next one.
     fn ring(&mut self, ringer: &Waker) {
         self.ringer.clone_from(ringer);
         self.timer.went_off(ringer);
@@ -80,7 +80,7 @@ impl Line {
         }
     }
 
-    /// Adds a task, and sets the timer for it if it is the next.
+    /// Adds a task, and sets the timer if the task is the next one due.
     fn join(&mut self, place: Place, left: Duration, task: &Waker) {
         self.waiting.insert(place, task.clone());
         if self.waiting.first_key_value().is_some_and(|(first, _)| *first == place) {
@@ -132,14 +132,14 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     impl Sleepers {
-        /// How many wait.
+        /// The number of waiting tasks.
         pub(in super::super) fn waiting(&self) -> usize {
             self.line().waiting.len()
         }
     }
 
     #[tokio::test]
-    async fn nobody_wakes_early_and_everybody_wakes() {
+    async fn every_task_wakes_and_none_wakes_early() {
         let sleepers = Sleepers::start().unwrap();
         let mut tasks = JoinSet::new();
         for time in (0..500).map(|n| Duration::from_micros(n * 7919 % 20_000)) {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_sleep_holds_up_no_shorter_one() {
+    async fn a_long_sleep_does_not_delay_a_shorter_one() {
         let sleepers = Sleepers::start().unwrap();
         for long in [HOUR, Duration::MAX] {
             let short = async {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn dropped_it_leaves_nothing_behind() {
+    async fn a_dropped_sleep_removes_its_entry() {
         let sleepers = Sleepers::start().unwrap();
         assert!(timeout(Duration::from_millis(1), sleepers.sleep(HOUR)).await.is_err());
         assert_eq!(sleepers.waiting(), 0);

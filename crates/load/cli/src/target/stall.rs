@@ -1,9 +1,9 @@
-//! A planned outage of the embedded target.
+//! Defines a planned outage of the embedded target.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The target does not answer for `length`, beginning `start` after the schedule's start.
+/// The target does not respond for `length`, beginning `start` after the schedule's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
     length: Duration,
@@ -11,7 +11,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// How long to hold back an answer that is ready at `ready` after the schedule's start.
+    /// How long to delay a response that is ready at `ready` after the schedule's start.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_answers_until_its_end_and_no_others() {
+    fn only_responses_within_a_stall_are_delayed() {
         let stall = Stall { length: ms(2_000), start: ms(3_000) };
         for (ready, hold) in
             [(0, 0), (2_999, 0), (3_000, 2_000), (3_500, 1_500), (4_999, 1), (5_000, 0), (9_000, 0)]

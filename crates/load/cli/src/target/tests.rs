@@ -1,4 +1,4 @@
-//! The target as its clients see it.
+//! Tests the target through its clients.
 
 use super::latency::Latency;
 use super::*;
@@ -23,7 +23,7 @@ use tokio_rustls::TlsConnector;
 #[cfg(feature = "target-tls")]
 use tokio_rustls::client::TlsStream;
 
-/// How long something may take that happens at once, unless it never does.
+/// The limit for something that happens at once or never.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PLAIN: &[u8] = b"GET / HTTP/1.1\r\nHost: target\r\n\r\n";
 
@@ -153,7 +153,7 @@ async fn tls_is_trusted_under_each_name_and_settles_on_a_protocol() {
 
 #[cfg(feature = "target-tls")]
 #[tokio::test]
-async fn nobody_else_trusts_the_certificate() {
+async fn other_clients_do_not_trust_the_certificate() {
     let [one, other] = [(); 2].map(|()| target(Behaviour { tls: true, ..Behaviour::default() }));
     for roots in [RootCertStore::empty(), own_roots(&other)] {
         assert!(tls(&one, roots, &[], "localhost").await.is_err());
@@ -184,7 +184,7 @@ async fn the_share_of_errors_is_kept() {
 }
 
 #[tokio::test]
-async fn a_stall_holds_answers_once_the_schedule_has_started() {
+async fn a_stall_delays_responses_once_the_schedule_has_started() {
     let target = target(Behaviour { stall: "300ms@0s".parse().ok(), ..Behaviour::default() });
     assert_answers(&target).await;
     let start = Instant::now();
@@ -194,7 +194,7 @@ async fn a_stall_holds_answers_once_the_schedule_has_started() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn thousands_of_connections_are_answered_and_none_too_early() {
+async fn thousands_of_connections_get_responses_and_none_too_early() {
     const CONNECTIONS: usize = 2_000;
     const LATENCY: Duration = Duration::from_millis(50);
     allow_open_files(2 * CONNECTIONS as u64 + 1_000);
@@ -213,7 +213,7 @@ async fn thousands_of_connections_are_answered_and_none_too_early() {
     assert_eq!(answers, vec![(StatusCode::OK, true); CONNECTIONS]);
 }
 
-/// Where the limit cannot be raised so far, the test fails, and says that files are missing.
+/// Raises the limit of open files. If that is not possible, the test fails and reports the missing files.
 fn allow_open_files(count: u64) {
     #[cfg(target_os = "linux")]
     {
@@ -227,7 +227,7 @@ fn allow_open_files(count: u64) {
 }
 
 #[tokio::test]
-async fn what_is_no_request_ends_its_own_connection_only() {
+async fn an_invalid_request_ends_only_its_own_connection() {
     let target = target(Behaviour::default());
     for nonsense in [
         &b"\r\n\r\n\0\0"[..],
@@ -240,7 +240,7 @@ async fn what_is_no_request_ends_its_own_connection_only() {
         &vec![b'A'; 1 << 20],
     ] {
         let mut stream = connect(&target).await;
-        // It may be closed before all is written.
+        // The server may close the connection before everything is written.
         let _ = stream.write_all(nonsense).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
@@ -252,7 +252,7 @@ async fn what_is_no_request_ends_its_own_connection_only() {
 
 #[cfg(feature = "target-tls")]
 #[tokio::test]
-async fn what_is_no_tls_ends_its_own_connection_only() {
+async fn bytes_that_are_not_tls_end_only_their_own_connection() {
     let target = target(Behaviour { tls: true, ..Behaviour::default() });
     let silent = connect(&target).await;
     for nonsense in [PLAIN, &[0x16, 0x03, 0x01, 0x00, 0x05, 1, 2, 3, 4, 5], &vec![0xff; 1 << 16]] {

@@ -1,4 +1,4 @@
-//! The TLS side of the embedded target.
+//! Sets up TLS for the embedded target.
 
 use anyhow::Context;
 use rcgen::CertifiedKey;
@@ -8,20 +8,20 @@ use rustls::pki_types::PrivateKeyDer;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// What the certificate vouches for.
+/// The names in the certificate.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// Accepts connections.
 pub(super) type Acceptor = TlsAcceptor;
 
-/// A certificate made for one target, and what accepts connections in its name.
+/// A certificate generated for one target, and the acceptor that uses it.
 pub(super) struct Identity {
     pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,
 }
 
 impl Identity {
-    /// Makes a new key and certificate. All that the target speaks is offered to clients.
+    /// Generates a key and a certificate. The acceptor offers all protocols that the target supports.
     pub(super) fn new() -> anyhow::Result<Identity> {
         let CertifiedKey { cert, signing_key } =
             rcgen::generate_simple_self_signed(NAMES.map(str::to_owned))

@@ -1,5 +1,5 @@
-//! The program where it has the machine, or a terminal. A terminal is inherited by whatever is started
-//! beside it, so these tests have a test program that starts little else.
+//! Tests that need the whole machine, or a terminal. Processes started at the same time would inherit the
+//! terminal, so these tests have a test program of their own that starts little else.
 
 #![cfg(unix)]
 

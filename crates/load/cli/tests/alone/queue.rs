@@ -1,5 +1,5 @@
-//! A connection is a queue with one server. What runs report of it, over a real loopback server, is
-//! what the textbook says.
+//! Compares the reports of runs over a real loopback server with queueing theory: a connection is a queue
+//! with one server.
 //!
 //! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), section 5.6, and volume 2 (1976),
 //! section 2.3. M/M/1 and M/G/1 have Poisson arrivals, and services that are exponential or any; in
@@ -14,42 +14,42 @@ use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
 
-/// Requests per second, for how many seconds, and the mean time in seconds that the target takes for
-/// one. It is busy for 48 % of the time, and for some more with what sending takes.
+/// Requests per second, the duration in seconds, and the target's mean service time in seconds.
+/// The target is busy for 48 % of the time, plus the time of sending.
 const RATE: u32 = 60;
 const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
-/// The seeds of the runs. They are many, because in one run there is no time for enough requests: at
-/// a higher rate, sending would be more of the service. Each begins with an empty queue, which is
-/// forgotten after some twelve requests, or 2 % of them.
+/// The seeds of the runs. One run would be too short for enough requests, and at a higher rate,
+/// sending would be a larger part of the service time. Each run begins with an empty queue, which affects about
+/// the first twelve requests, or 2 % of them.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
-/// As many standard deviations are allowed: a normal distribution is beyond them in one of 16 000.
+/// The allowed number of standard deviations. A normal distribution exceeds it in one of 16 000 cases.
 const DEVIATIONS: f64 = 4.0;
 
-/// How often a machine that is too busy is given another chance.
+/// The number of attempts on a machine that is too busy.
 const TRIES: u32 = 3;
 
-/// What several runs have measured, in seconds.
+/// The sums over several runs, in seconds.
 #[derive(Debug, Default)]
 struct Queue {
     started: f64,
     due: f64,
     time: f64,
-    /// Sums over what has started.
+    /// Sums over the requests that have started.
     wait: f64,
     response: f64,
-    /// The part of the waiting that was the program's own doing, or that of a busy machine.
+    /// The part of the waiting that the program or a busy machine caused.
     generator: f64,
     service: f64,
     service_squared: f64,
-    /// Whether the machine was so busy that services were longer, and others than were drawn.
+    /// Whether the machine was so busy that service times were longer than those drawn.
     is_starved: bool,
 }
 
 impl Queue {
-    /// What runs with these seeds measure, all at the same time.
+    /// Runs with these seeds at the same time, and adds up their measurements.
     fn measure(arrivals: &str, seeds: &[u32]) -> Queue {
         let folder = TempDir::new().unwrap();
         let run = |seed: u32| {
@@ -83,13 +83,13 @@ impl Queue {
         self.service_squared += sum(log, "service", 2);
     }
 
-    /// Whether it says anything about how long waits may be.
+    /// Whether the measurement allows a conclusion about the upper limit of waits.
     fn is_calm(&self) -> bool {
         !self.is_starved && self.is_steady()
     }
 
-    /// Whether the queue did not grow all the time, and services varied no more than exponential
-    /// ones. Those have a second moment of 2 m^2, which is measured to some 3 %.
+    /// Whether the queue did not grow all the time, and service times varied no more than exponential
+    /// ones, whose second moment is 2 m^2, measured to about 3 %.
     fn is_steady(&self) -> bool {
         self.utilisation() < 0.7 && self.second_moment() < 2.4 * self.mean_service().powi(2)
     }
@@ -115,7 +115,7 @@ impl Queue {
         self.wait / self.started
     }
 
-    /// What is left of it without what was not the target's doing.
+    /// The mean wait time without the part that the generator caused.
     fn queueing(&self) -> f64 {
         (self.wait - self.generator) / self.started
     }
@@ -130,16 +130,16 @@ impl Queue {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// What the mean of n waits in D/G/1 cannot be above, by Kingman: `lambda Var[S] / (2 (1 -
-    /// rho))`. For exponential services that is half of the wait in M/M/1.
+    /// The upper bound of the mean wait in D/G/1, by Kingman: `lambda Var[S] / (2 (1 -
+    /// rho))`. For exponential services, this is half of the wait in M/M/1.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// How far a mean of n waits in M/M/1 may be from what theory says.
+    /// The allowed difference between a mean of n waits in M/M/1 and theory.
     ///
-    /// Waits that follow each other are alike. A mean of n has the variance `rho (2 + 5 rho - 4
+    /// Successive waits are correlated. A mean of n has the variance `rho (2 + 5 rho - 4
     /// rho^2 + rho^3) / (1 - rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of
     /// waiting times in a stationary single server queue*, 1968).
     fn tolerance(&self, mean: f64) -> f64 {
@@ -148,12 +148,12 @@ impl Queue {
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// How far it may be from what theory says about this rate and these services.
+    /// The allowed difference between the mean and theory for the measured rate and service times.
     ///
-    /// The measured rate and mean are all that the sample says about M/M/1, so what a formula makes
-    /// of them has an error that is independent of what remains (Basu). The variance of the formula
+    /// The measured rate and mean are a complete sufficient statistic for M/M/1, so the error of a formula
+    /// of them is independent of the remaining error (Basu). The variance of the formula
     /// is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`; without it, `2 rho / (1 - rho)^4 m^2 /
-    /// n` remains of the one above. With the measured second moment as well, still less does.
+    /// n` of the variance above remains. With the measured second moment as well, still less remains.
     fn tolerance_given_moments(&self) -> f64 {
         let rho = self.utilisation();
         let deviation = (2.0 * rho / self.started).sqrt() / (1.0 - rho).powi(2);
@@ -188,8 +188,8 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Waits of random arrivals against M/G/1 and M/M/1. A busy machine adds to them, but no more than
-/// the program says it did.
+/// Compares the waits of random arrivals with M/G/1 and M/M/1. A busy machine adds to the waits, but no more
+/// than the program reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
     let service = queue.mean_service();
@@ -201,19 +201,19 @@ fn assert_is_m_g_1(queue: &Queue) {
         response - queue.generator / queue.due <= theory + service + tolerance,
         "{theory} +- {tolerance}: {queue:?}"
     );
-    // Services are those that were drawn, and what it takes to send, which does not vary as much.
+    // Service times are those that were drawn plus the time to send, which varies less.
     let most = queue.m_m_1(service);
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// Whatever the machine does, services are not shorter than those that were drawn, and so waits are not
-/// either.
+/// On any machine, service times are at least those that were drawn, and so waits are at least those that
+/// follow from them.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// Nothing is answered sooner than was drawn. The variance of `S^2` is `20 m^4`.
+/// No response arrives sooner than drawn. The variance of `S^2` is `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");
@@ -221,16 +221,16 @@ fn assert_is_exponential(queue: &Queue) {
     assert!(queue.second_moment() >= moment - deviation, "{queue:?}");
 }
 
-/// Whether the load threads had less than half of the processor time that they wanted. Then a run says
+/// Whether the load threads got less than half of the CPU time that they needed. Such a run says
 /// little about queues.
 fn lacked_processor(results: &Value) -> bool {
     let times = &results["processor"];
     let [had, wanted] = ["had_ns", "wanted_ns"].map(|name| times[name].as_f64().unwrap_or(0.0));
-    // What is less than a tenth of the time does not count.
+    // Less than a tenth of the time does not count.
     wanted >= results["duration_seconds"].as_f64().unwrap() * 1e8 && had * 2.0 < wanted
 }
 
-/// Random and even arrivals. What holds on any machine is asserted each time.
+/// Measures random and even arrivals. Asserts each time what holds on any machine.
 fn measured() -> (Queue, Queue) {
     let (random, even) = thread::scope(|scope| {
         let even = scope.spawn(|| Queue::measure("even", &EVEN));
@@ -243,15 +243,15 @@ fn measured() -> (Queue, Queue) {
 }
 
 #[test]
-fn waits_are_those_of_queues_with_one_server() {
+fn waits_equal_those_of_a_queue_with_one_server() {
     let is_calm = |(random, even): &(Queue, Queue)| random.is_calm() && even.is_calm();
     let Some((random, even)) = (0..TRIES).map(|_| measured()).find(is_calm) else {
         eprintln!("other programs had the machine: only lower bounds of the waits are judged");
         return;
     };
     assert_is_m_g_1(&random);
-    // The mean of D/M/1 is below Kingman's bound by six and more of the standard deviations that
-    // simulations of as many requests have, at up to 60 % utilisation, and by three at 70 %.
+    // The mean of D/M/1 is below Kingman's bound by at least six standard deviations of simulations
+    // with as many requests at up to 60 % utilisation, and by three at 70 %.
     assert!(even.queueing() <= even.kingman(), "{} {even:?}", even.kingman());
     assert!(even.queueing() < random.wait(), "{even:?} {random:?}");
 }

@@ -1,4 +1,4 @@
-//! The full-screen view, in a terminal that is emulated.
+//! Tests the full-screen view in an emulated terminal.
 
 use crate::command::{scratch, signal};
 use rexpect::session::{PtySession, spawn_command};
@@ -12,10 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use vt100::{Parser, Screen};
 
-/// More than anything takes.
+/// Longer than any step takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a shell sees of the terminal before and after a run.
+/// Prints the terminal's settings before and after a run.
 const AROUND: &str = r#"
     stty rows 24 cols 80
     echo "terminal $(tty) is $(stty -g)."
@@ -28,11 +28,11 @@ fn size(characters: u16) -> NonZeroU16 {
     NonZeroU16::new(characters).unwrap()
 }
 
-/// A terminal, and what it shows.
+/// A terminal and its screen.
 struct Terminal {
     session: PtySession,
     parser: Parser,
-    /// All that was written to it.
+    /// All bytes written to the terminal.
     written: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl Terminal {
         Terminal { session, parser, written: Vec::new() }
     }
 
-    /// A shell that runs the program with these options, which have no blanks in them but at `|`.
+    /// A shell that runs the program with these options. In them, `|` stands for a blank within an option.
     fn run(options: &str, json: &Path) -> Terminal {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
@@ -53,14 +53,14 @@ impl Terminal {
         Terminal::new(command)
     }
 
-    /// Waits until it shows what it should.
+    /// Waits until the screen shows what is expected.
     fn until(&mut self, what: &str, is_shown: impl Fn(&Screen) -> bool) {
         let begin = Instant::now();
         while !is_shown(self.parser.screen()) {
             let shown = self.parser.screen().contents();
             assert!(begin.elapsed() < TIMEOUT, "no {what:?} in\n{shown}");
             thread::sleep(Duration::from_millis(5));
-            // Each is a byte, whatever it is part of.
+            // Each item is a byte, also within a longer character.
             let read = iter::from_fn(|| self.session.try_read()).take(1_000);
             let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
             self.parser.process(&bytes);
@@ -83,7 +83,7 @@ impl Terminal {
         String::from_utf8_lossy(&self.written).into_owned()
     }
 
-    /// The first word behind this one that was written.
+    /// The first word that was written after this text.
     fn word_behind(&self, word: &str) -> String {
         let written = self.written();
         let (_, behind) = written.split_once(word).unwrap();
@@ -99,7 +99,7 @@ impl Terminal {
         assert!(stty.status().unwrap().success());
     }
 
-    /// Waits until the run is over: the terminal is as it was, and has the report.
+    /// Waits until the run has ended: the terminal is restored, and shows the report.
     fn is_as_before(&mut self, status: &[&str]) {
         self.until("over", |screen| screen.contents().lines().any(|line| line == "over"));
         let written = self.written();
@@ -114,7 +114,7 @@ impl Terminal {
     }
 }
 
-/// How a run exits that somebody ends: 4 if slots were overdue just then, on a machine that is busy.
+/// The exit statuses of a run that the user ends: 4 if slots were overdue at that moment, on a busy machine.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {
@@ -122,7 +122,7 @@ fn results(json: &Path) -> Value {
 }
 
 #[test]
-fn it_starts_is_resized_takes_keys_and_goes() {
+fn the_view_starts_is_resized_takes_keys_and_ends() {
     let json = scratch("screen.json");
     let mut terminal = Terminal::run("--rate 1k/s --duration 10min", &json);
     terminal.see("running");
@@ -158,13 +158,13 @@ fn it_starts_is_resized_takes_keys_and_goes() {
 }
 
 #[test]
-fn a_shape_is_typed_and_put_right() {
+fn a_shape_is_typed_and_corrected() {
     let json = scratch("typed.json");
     let mut terminal = Terminal::run("--rate 1k/s --duration 10min", &json);
     terminal.see("running");
     terminal.type_and_see("shold 200/s 5min, q1", "shape> hold 200/s 5min, q1");
     terminal.type_and_see("\r", "column 18");
-    // The cursor is where it is wrong.
+    // The cursor is at the error.
     terminal.type_and_see("\x1b[3~\x1b[3~hold 300/s 5min\r", "hold 200/s 5min, hold 300/s 5min");
     terminal.see("of 200");
     terminal.type_and_see("sq", "shape> q");
@@ -184,9 +184,9 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
     terminal.is_as_before(&["4"]);
 }
 
-/// Nothing starts while it lasts: whose the lateness is can only be told from what waits.
+/// Nothing starts during the stall, so the lateness can be attributed only from the waiting requests.
 #[test]
-fn a_stall_that_lasts_is_the_targets() {
+fn a_stall_in_progress_is_attributed_to_the_target() {
     let options = "--rate 200 -c 2 --duration 10min --timeout 10min --target-stall 10min@1s";
     let mut terminal = Terminal::run(options, &scratch("lasting.json"));
     terminal.see("lateness: target 9");
@@ -196,12 +196,12 @@ fn a_stall_that_lasts_is_the_targets() {
 }
 
 #[test]
-fn it_goes_at_once_with_an_interrupt_too_many() {
+fn a_further_interrupt_ends_the_view_at_once() {
     let options = "--rate 100 -c 3 --duration 10min --timeout 10min --target-stall 10min@0s";
     let mut terminal = Terminal::run(options, &scratch("too-many.json"));
     terminal.see("running");
     terminal.type_and_see("\x03\x03\x03\x03", "status");
-    // The second one may have ended the run before the third one came.
+    // The second interrupt may have ended the run before the third one arrived.
     terminal.is_as_before(&["130", "4"]);
 }
 
@@ -229,12 +229,12 @@ fn a_shell_can_suspend_and_continue_it() {
     assert!(!terminal.parser.screen().alternate_screen());
     terminal.type_and_see("fg\r", "running");
     assert!(terminal.parser.screen().alternate_screen());
-    // All of it is drawn again, and keys are read one by one.
+    // The whole view is drawn again, and keys are read one by one.
     terminal.see("? help");
     terminal.type_and_see("+", "of 110/s");
     terminal.type_and_see("q", " scheduled: ");
     assert!(!terminal.parser.screen().alternate_screen());
-    // A shell forgets what was typed before its prompt.
+    // A shell discards keys typed before its prompt.
     terminal.until("a prompt", |screen| screen.contents().trim_end().ends_with(['$', '#']));
     terminal.type_and_see("echo $((40 + 2))\r", "\n42");
     terminal.session.send_line("exit").unwrap();
@@ -242,7 +242,7 @@ fn a_shell_can_suspend_and_continue_it() {
 }
 
 #[test]
-fn it_covers_what_others_write() {
+fn the_view_covers_output_of_other_programs() {
     let mut terminal = Terminal::run("--rate 100 --duration 10min", &scratch("others.json"));
     terminal.see("running");
     let name = terminal.word_behind("terminal ");
@@ -254,7 +254,7 @@ fn it_covers_what_others_write() {
 }
 
 #[test]
-fn lines_are_shown_if_they_are_wanted_or_nothing_else_is_possible() {
+fn lines_are_shown_if_requested_or_if_the_view_is_not_possible() {
     for (options, name) in [("--no-tui", "xterm"), ("--rate 100", "dumb"), ("--rate 100", "")] {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run"]);

@@ -1,4 +1,4 @@
-//! Keys, as they are typed at a terminal, and the live line.
+//! Tests keys typed at a terminal, and the live line.
 
 use crate::command::scratch;
 use rexpect::session::PtySession;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// More than any answer takes.
+/// Longer than any reply takes.
 const TIMEOUT_MS: Option<u64> = Some(60_000);
 
 fn line(options: &str, json: &Path) -> String {
@@ -38,7 +38,7 @@ fn keys_change_the_rate_and_end_the_run() {
     type_and_see(&mut session, "50\r", "of 250/s");
     type_and_see(&mut session, " ", "(paused)");
     type_and_see(&mut session, " ", "of 250/s  backlog");
-    // Terminals send Ctrl-\ as Ctrl-4. It is no digit, and Enter then sets nothing.
+    // Terminals send Ctrl-\ for Ctrl-4. It is not a digit, so Enter sets nothing.
     type_and_see(&mut session, "\x1c\r", "of 250/s");
     type_and_see(&mut session, "0\r", "rate");
     type_and_see(&mut session, "q", " scheduled: ");

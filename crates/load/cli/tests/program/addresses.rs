@@ -1,10 +1,10 @@
-//! Servers with several addresses, some of which do not answer.
+//! Tests servers with several addresses, some of which do not respond.
 
 use crate::command::{nanopace, object};
 use crate::running::{Target, side_by_side, unreachable};
 use serde_json::Value;
 
-/// The embedded target of another process. It listens on 127.0.0.1 alone.
+/// The embedded target of another process. It listens on 127.0.0.1 only.
 struct Server {
     target: Target,
     port: u16,
@@ -38,7 +38,7 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// Whether the only warning names IPv6 as the address that never answered.
+/// Whether the only warning names the IPv6 address as the one that never responded.
 fn names_the_other(results: &Value, port: u16) -> bool {
     let warnings = results["warnings"].as_array().unwrap();
     let told: Vec<_> = warnings
@@ -49,7 +49,7 @@ fn names_the_other(results: &Value, port: u16) -> bool {
     told.len() == 1 && told[0].contains(&format!("[::1]:{port} never answered ("))
 }
 
-/// The other one refuses connections, or this machine has no IPv6.
+/// The other address refuses connections, or this machine has no IPv6.
 #[test]
 fn requests_are_answered_if_one_address_of_several_answers() {
     let plain = Server::start("");
@@ -88,7 +88,7 @@ fn a_proxy_and_a_search_use_the_other_address_too() {
 }
 
 #[test]
-fn if_no_address_answers_the_run_does_not_start_and_all_are_named() {
+fn if_no_address_responds_the_run_does_not_start_and_all_are_named() {
     // Nothing listens on port 1.
     let url = "run --url http://h.invalid:1/ --resolve h.invalid:1:127.0.0.1,::1";
     let told = unreachable(nanopace(url).output().unwrap());

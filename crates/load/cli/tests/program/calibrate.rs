@@ -1,4 +1,4 @@
-//! `nanopace calibrate` as its users see it. No test asserts a measured time.
+//! Tests the output of `nanopace calibrate`. No test asserts a measured time.
 
 use crate::command::{nanopace, object, scratch};
 use roxmltree::Document;
@@ -33,7 +33,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
         "cpu_share gaps_within_25_percent lateness_ns pause rate"
     );
     assert_eq!(names(&results["even_rates"][0]), "limited_by pause rate");
-    // Numbers are read to the last digit but one.
+    // Numbers are compared without their last digit.
     let fastest = 1e9 / results["clock"]["start_ns"].as_f64().unwrap() * (1.0 + 1e-9);
     for even in results["even_rates"].as_array().unwrap() {
         assert!(even["rate"].as_f64().unwrap() <= fastest, "{even} of {fastest}");
@@ -52,7 +52,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(names(&results["spinning"]["gap_ns"]), "count max mean p50 p90 p99 p99_9 p99_99");
 }
 
-/// A machine that is busy may take all of a measurement's time.
+/// A busy machine may take all of a measurement's time.
 #[test]
 fn each_sleep_is_measured_even_if_there_is_no_time() {
     let results = object(&output("--seconds 1e-7 --json -"));
@@ -73,7 +73,7 @@ fn report_object_and_plot_come_together() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
-    // What the help names, in its order. What a sleep costs is known on Linux only.
+    // The report has the names of the help in the same order. The cost of a sleep is known on Linux only.
     let mut rest = &report[..];
     for part in [
         "machine ",
@@ -101,7 +101,7 @@ fn report_object_and_plot_come_together() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_line_and_status_2() {
+fn an_invalid_command_prints_one_line_and_has_status_2() {
     for (line, told) in [
         ("--seconds 0", "--seconds"),
         ("--seconds soon", "must be more than 0 and at most 86400"),
@@ -122,12 +122,12 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_it_with_what_there_is() {
+fn an_interrupt_ends_it_with_the_results_so_far() {
     use std::io::{BufRead, BufReader};
     use std::process::Stdio;
     let mut command = nanopace("calibrate --seconds 600 --json -");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The first line of progress is there when it listens to signals.
+    // Once the first line of progress has been written, signals are handled.
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     progress.read_line(&mut String::new()).unwrap();
     crate::command::signal(child.id(), "-INT");

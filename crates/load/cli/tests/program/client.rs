@@ -1,4 +1,4 @@
-//! What the client sends, and to whom: headers, TLS, HTTP/2, sockets, files of requests.
+//! Tests the client of the program: headers, TLS, HTTP/2, sockets, files of requests.
 
 use crate::command::{nanopace, object, scratch};
 #[cfg(feature = "target-tls")]
@@ -17,13 +17,13 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// So a load from several processes sends each request as often as one does alone.
+/// So several processes together send each request as often as a single process.
 #[test]
-fn a_slot_has_the_same_target_whoever_starts_it() {
+fn a_slot_has_the_same_target_in_every_process() {
     let (address, asked) = server();
     let targets = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}?x\n\n"));
     let targets = file("of-slots.txt", targets.concat());
-    // The probe sends the first target. The even slots, the odd ones, and those after a warm-up.
+    // The probe sends the first target. The cases are the even slots, the odd slots, and those after a warm-up.
     for (options, expected) in [
         ("--shard 1/2", "aacbacbacbacb"),
         ("--shard 2/2", "abacbacbacbac"),
@@ -55,12 +55,12 @@ fn targets_are_counted_apart_and_a_single_one_is_not() {
 }
 
 #[test]
-fn targets_with_weights_are_sent_so_often() {
+fn targets_are_sent_in_proportion_to_their_weights() {
     let (address, asked) = server();
     let targets = ["3x GET", "GET", "2x PUT"].map(|what| format!("{what} http://{address}/\n\n"));
     let targets = format!("{}GET http://{address}/last\n", targets.concat());
     let targets = file("weights.txt", targets);
-    // A round has seven.
+    // A round has seven requests.
     assert!(output(&format!("run --targets {targets} -n 70 --rate 1k/s -c 1")).status.success());
     let mut sent = BTreeMap::new();
     for Asked { first, .. } in asked.try_iter().skip(1) {
@@ -88,7 +88,7 @@ fn a_name_and_a_password_are_sent_and_not_shown() {
 }
 
 #[test]
-fn a_connection_carries_so_many_requests() {
+fn the_number_of_requests_on_a_connection_is_limited() {
     let (address, asked) = server();
     let results = results(&format!("--url http://{address}/ -c 1 --connection-requests 5"));
     assert_eq!(results["set_up_time_ns"]["count"], 3, "{results}");
@@ -96,7 +96,7 @@ fn a_connection_carries_so_many_requests() {
     for Asked { connection, .. } in asked.try_iter() {
         *carried.entry(connection).or_insert(0) += 1;
     }
-    // The first is the probe's.
+    // The first connection is the probe's.
     assert_eq!(carried.into_values().collect::<Vec<_>>(), [1, 5, 5, 2]);
 }
 
@@ -110,7 +110,7 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
         results(&format!("--url http://{address}/ {options}"));
         let sent: Vec<_> = asked.try_iter().map(|it| it.header("cookie").to_owned()).collect();
         let count = |value: &str| sent.iter().filter(|its| *its == value).count();
-        // The cookies of the probe are not sent either.
+        // The cookies of the probe are not sent.
         let first = count("");
         assert!((2..=4).contains(&first) && first + count("a=1") == 13, "{sent:?}");
     }
@@ -118,7 +118,7 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
     assert!(told.contains("--cookies and a header cookie: leave one of them out"), "{told}");
 }
 
-/// How many connections are open at once is known by what it took to open them.
+/// The number of setup times gives the number of open connections.
 #[test]
 fn requests_in_flight_share_connections_of_http2() {
     let opened = |options: &str| {
@@ -130,14 +130,14 @@ fn requests_in_flight_share_connections_of_http2() {
     let (shared, bytes_shared) = opened("--threads 1 --streams 4");
     let threads = opened("--threads 2 --streams 8").0;
     assert_eq!((alone, shared, opened("--threads 1 --streams 100").0, threads), (8, 2, 1, 2));
-    // Each answer is counted once, and what opens a connection is less where there are fewer.
+    // Each response is counted once, and fewer connections need fewer bytes for their setup.
     assert!(bytes_shared[0] < bytes_alone[0] && bytes_shared[1] < bytes_alone[1]);
-    // Where the date changes meanwhile, each connection that answers twice tells it anew: a tenth more.
+    // If the date changes meanwhile, each connection with two responses sends it again: a tenth more bytes.
     assert!(bytes_shared[0] * 5 > bytes_alone[0] * 2, "{bytes_shared:?} {bytes_alone:?}");
 }
 
 #[test]
-fn a_connection_is_used_until_it_is_so_old() {
+fn a_connection_is_replaced_at_its_maximum_age() {
     for http2 in ["", "--http2"] {
         for (age, opened) in [("1ns", 13), ("1h", 1)] {
             let results = results(&format!("-c 1 {http2} --connection-age {age}"));
@@ -158,7 +158,7 @@ fn a_file_of_targets_is_sent_round_and_round() {
         let headers = ["x-own", "x-all"].map(|name| asked.header(name).to_owned());
         (asked.path().to_owned(), headers.concat(), asked.text().to_owned())
     };
-    // 12 and the probe, which sends the first one.
+    // 12 requests and the probe, which sends the first target.
     let (mut first, second): (Vec<_>, Vec<_>) =
         (first.try_iter().map(of).collect(), second.try_iter().map(of).collect());
     first.sort();
@@ -191,7 +191,7 @@ fn the_embedded_target_speaks_everything() {
 
 #[cfg(feature = "target-tls")]
 #[test]
-fn a_certificate_that_nobody_trusts_is_refused() {
+fn an_untrusted_certificate_is_rejected() {
     let target = Target::start("--target-tls");
     let told = unreachable(output(&format!("run --url {} --requests 1", target.url)));
     assert!(told.contains("--cacert") || told.contains("no trusted certificates"), "{told}");
@@ -200,7 +200,7 @@ fn a_certificate_that_nobody_trusts_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_unix_socket_takes_the_place_of_the_address() {
+fn a_unix_socket_replaces_the_address() {
     use std::io::{BufReader, Write};
     use std::os::unix::net::UnixListener;
     let path = std::env::temp_dir().join(format!("nanopace-{}.sock", std::process::id()));
@@ -220,7 +220,7 @@ fn a_unix_socket_takes_the_place_of_the_address() {
     fs::remove_file(path).unwrap();
 }
 
-/// A command without the variables of the environment that name proxies, except for these.
+/// A command without environment variables that name proxies, except these.
 fn with(line: &str, environment: &[(&str, &str)]) -> std::process::Output {
     let mut command = nanopace(line);
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
@@ -229,9 +229,9 @@ fn with(line: &str, environment: &[(&str, &str)]) -> std::process::Output {
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
-/// Behind a proxy, that is so of every name.
+/// Behind a proxy, no name may be resolvable.
 #[test]
-fn a_name_that_is_not_resolved_is_told_with_the_proxy_of_the_environment() {
+fn the_error_for_an_unresolved_name_mentions_the_proxy_of_the_environment() {
     const ADVICE: &str = "; to go through what http_proxy names, give it as --proxy\n";
     for (name, is_told) in [("http_proxy", true), ("https_proxy", false)] {
         let environment = [(name, "http://127.0.0.1:1/")];
@@ -242,7 +242,7 @@ fn a_name_that_is_not_resolved_is_told_with_the_proxy_of_the_environment() {
 }
 
 #[test]
-fn a_proxy_of_the_environment_is_not_used_and_told_once() {
+fn a_proxy_of_the_environment_is_not_used_and_causes_one_warning() {
     const PROXY: &str = "http://user:secret@127.0.0.1:1/";
     let (address, _asked) = server();
     let port = address.rsplit(':').next().unwrap();

@@ -1,4 +1,4 @@
-//! `nanopace compare`: runs beside each other, from their files of results.
+//! Tests `nanopace compare`, which compares runs by their files of results.
 
 use crate::command::{nanopace, object, scratch};
 use crate::running::file;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// The results of a run that is complete: it is done again where the machine stood still for half of it.
+/// The results of a complete run. Repeats the run if the machine stalled for half of it.
 fn run(name: &str, options: &str) -> PathBuf {
     let path = scratch(name);
     let line = format!("run --rate 500 --duration 2s --no-tui {options} --json");
@@ -30,7 +30,7 @@ fn text(bytes: &[u8]) -> String {
 fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
     let good = run("compare-good.json", "");
     let bad = run("compare-bad.json", "--target-errors 50% --require errors<90%");
-    // Times may be too few to say anything, on a machine that is busy.
+    // On a busy machine, there may be too few times for a result.
     let same = compare(&[&good, &good], &["--fail-if", "errors higher by 1%"]);
     assert_eq!(same.status.code(), Some(0), "{same:?}");
     let shown = text(&same.stdout);
@@ -71,7 +71,7 @@ fn a_run_is_as_good_as_itself_and_better_than_one_that_fails() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn runs_that_cannot_be_compared_are_rejected() {
     let one = run("compare-one.json", "");
     let other = run("compare-poisson.json", "--arrivals poisson");
     let foreign = PathBuf::from(file("compare-foreign.json", "{}"));
@@ -153,9 +153,9 @@ fn a_run_is_compared_with_its_baseline() {
     }
 }
 
-/// How long it takes is known at its end alone.
+/// The length of such a run is known only at its end.
 #[test]
-fn a_run_that_came_to_another_length_is_not_compared() {
+fn a_run_of_another_length_is_not_compared() {
     let good = run("baseline-length.json", "");
     let mut shorter = nanopace("run --rate 500 --requests 500 --no-tui -v --json - --fail-if");
     let shorter = shorter.args(["rate lower by 1%", "--baseline"]).arg(&good).output().unwrap();
@@ -168,7 +168,7 @@ fn a_run_that_came_to_another_length_is_not_compared() {
 }
 
 #[test]
-fn what_is_required_is_told_to_those_who_build_and_test() {
+fn requirements_are_reported_for_continuous_integration() {
     let [junit, short, step] = ["junit.xml", "short.md", "step.md"].map(scratch);
     fs::write(&step, "from before\n").unwrap();
     let mut command = nanopace("run --rate 200 --requests 20 --no-tui --junit");

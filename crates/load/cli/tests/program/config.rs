@@ -1,4 +1,4 @@
-//! `nanopace run --config` and `--print-config` as their users see them.
+//! Tests `nanopace run --config` and `--print-config`.
 
 use crate::command::nanopace;
 use crate::running::refusal;
@@ -108,13 +108,13 @@ fn a_path_that_is_not_unicode_cannot_be_printed() {
 }
 
 #[test]
-fn help_and_version_are_told_whatever_the_file_is() {
+fn help_and_version_are_printed_even_without_the_file() {
     for line in ["run --config nonexistent.toml --help", "--config nonexistent.toml --version"] {
         assert!(!stdout(&run(Path::new("."), line)).is_empty(), "{line}");
     }
 }
 
-/// The text of the block with this fence that begins so in docs/run/how-to.md.
+/// The text of the block in docs/run/how-to.md with this fence and this beginning.
 fn block(fence: &str, begin: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();

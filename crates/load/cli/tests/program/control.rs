@@ -1,5 +1,5 @@
-//! The control server as programs see it: every route, everything that is refused, clients that
-//! are slow or many, and a real Prometheus that reads the metrics.
+//! Tests the control server: every route, every rejected request, slow clients, many clients, and a real
+//! Prometheus that reads the metrics.
 
 use crate::command::nanopace;
 use crate::running::{file, refusal};
@@ -18,7 +18,7 @@ use std::thread;
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
 
-/// A run of ten minutes, which is stopped before.
+/// A run of ten minutes, which the test stops earlier.
 fn long(options: &[&str]) -> Steered {
     Steered::start(&[&LONG[..], options].concat())
 }
@@ -28,7 +28,7 @@ fn is_running(state: &Value) -> bool {
 }
 
 #[test]
-fn every_route_answers() {
+fn every_route_responds() {
     let run = long(&["--rate", "300/s"]);
     let state = run.wait_until(is_running);
     assert_eq!(state["rate"], "300/s");
@@ -59,12 +59,12 @@ fn every_route_answers() {
         assert!(head.head.contains("\r\ncontent-length: ") && !get.body.is_empty(), "{head:?}");
         assert!(get.head.contains("\r\ncache-control: no-store"), "{get:?}");
     }
-    // A paused run is stopped too.
+    // A paused run can be stopped.
     assert_eq!(run.ask("POST", "/pause", &[], b"").json()["phase"], "paused");
     assert_adds_up(&run.stop(&[]).0);
 }
 
-/// It has no schedule that could be another one.
+/// A closed loop has no schedule that could be changed.
 #[test]
 fn a_closed_loop_has_no_rate_to_change() {
     let run = long(&["--rate", "max", "-c", "1", "--target-latency", "1ms"]);
@@ -83,7 +83,7 @@ fn a_closed_loop_has_no_rate_to_change() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing() {
+fn a_rejected_command_changes_nothing() {
     let run = long(&["--rate", "123/s"]);
     run.wait_until(is_running);
     let large = vec![b'1'; 70_000];
@@ -149,9 +149,9 @@ fn what_is_refused_changes_nothing() {
     run.stop(&[]);
 }
 
-/// Whatever was to end it before.
+/// Any earlier end is replaced.
 #[test]
-fn a_run_ends_with_the_shape_that_it_was_given_last() {
+fn a_run_ends_with_the_last_shape_that_was_set() {
     for limit in
         [["--duration", "10min"], ["--requests", "1000000"], ["--shape", "hold 100/s 10min"]]
     {
@@ -165,7 +165,7 @@ fn a_run_ends_with_the_shape_that_it_was_given_last() {
 }
 
 #[test]
-fn a_stalled_target_holds_up_no_answer() {
+fn a_stalled_target_does_not_delay_the_control_server() {
     let stall = ["--target-stall", "10min@200ms", "--timeout", "10min", "-c", "4"];
     let run = long(&[&["--rate", "500/s"], &stall[..]].concat());
     run.wait_until(|state| state["in_flight"] == 4 && state["backlog"].as_u64() > Some(100));
@@ -174,7 +174,7 @@ fn a_stalled_target_holds_up_no_answer() {
     let stopped = run.ask("POST", "/stop", &[], b"");
     assert_eq!((stopped.status, &stopped.json()["phase"]), (200, &json!("waiting-for-answers")));
     let state = run.wait_until(|state| state["unstarted"].as_u64() > Some(100));
-    // After the end nothing becomes backlog.
+    // After the end, the backlog does not grow.
     assert_eq!(
         (&state["backlog"], &run.status()["backlog"]),
         (&state["unstarted"], &state["unstarted"])
@@ -191,7 +191,7 @@ fn a_stalled_target_holds_up_no_answer() {
     assert_adds_up(&results);
 }
 
-/// A server that answers one request by TLS, and agrees with nobody else. It ends with the test.
+/// A TLS server that responds to one request, and completes no other handshake. It ends with the test.
 fn server_that_falls_silent() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
@@ -223,13 +223,13 @@ fn a_run_that_has_not_started_can_only_be_stopped() {
 }
 
 #[test]
-fn only_those_with_the_token_are_answered() {
+fn only_requests_with_the_token_are_accepted() {
     let token = file("token", format!("  {TOKEN} \nsecond line\n"));
     for address in ["127.0.0.1:0", "0.0.0.0:0"] {
         let options = ["--rate", "100/s", "--control-token-file", &token, "--control", address];
         let run = Steered::start(&[&LONG[..2], &LONG[4..], &options].concat());
         let bearer = format!("Authorization: Bearer {TOKEN}");
-        // Before, no rate can be set.
+        // The rate can be set only once the run is in progress.
         run.wait_until_with(&[&bearer], is_running);
         let short = &bearer[..bearer.len() - 1];
         for headers in [&[][..], &[short], &["Authorization: Basic x"], &["Cookie: x"]] {
@@ -253,7 +253,7 @@ fn only_those_with_the_token_are_answered() {
 }
 
 #[test]
-fn what_cannot_be_listened_on_is_told_before_anything_starts() {
+fn an_unusable_listen_address_is_reported_before_anything_starts() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     let [long, short] =
@@ -285,11 +285,11 @@ fn what_cannot_be_listened_on_is_told_before_anything_starts() {
     assert_eq!(fs::read_to_string(long).unwrap(), TOKEN);
 }
 
-/// What a program says to this input.
+/// The output of a program with this input.
 fn fed(command: &mut Command, input: &str) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is on PATH");
-    // It may have ended already.
+    // The program may have ended already.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Requests that differ: a server looks at every value that it got.
+//! Tests requests that are filled with data: a server checks every value that it receives.
 
 use crate::command::{nanopace, object};
 use crate::running::{file, output_of, refusal};
@@ -6,7 +6,7 @@ use crate::server::{self, Asked};
 use serde_json::Value;
 use std::sync::mpsc::Receiver;
 
-/// What a server was sent.
+/// A request that a server received.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Got {
     path: String,
@@ -14,7 +14,7 @@ struct Got {
     body: String,
 }
 
-/// Names, with everything that means something in a URL, a header or JSON.
+/// Names with all characters that are special in a URL, a header or JSON.
 const USERS: [&str; 5] = ["ann", "b&b=c/d?e#f", "\"d\"", "größe %41", "e+f;g\\"];
 
 fn users(name: &str) -> String {
@@ -29,7 +29,7 @@ fn results(args: &[&str]) -> Value {
     object(&output)
 }
 
-/// What a server was sent so far.
+/// The requests that a server has received so far.
 struct Sent(Receiver<Asked>);
 
 impl Sent {
@@ -43,7 +43,7 @@ fn server() -> (String, Sent) {
     (format!("http://{address}"), Sent(asked))
 }
 
-/// A request, which must be well-formed.
+/// Reads a request, which must be well-formed.
 impl From<Asked> for Got {
     fn from(asked: Asked) -> Got {
         let words: Vec<_> = asked.first.split(' ').collect();
@@ -113,14 +113,14 @@ fn url_headers_and_body_have_the_values_of_the_slots_row() {
             slots.push(slot);
         }
         slots.sort_unstable();
-        // The probe has the first slot's request, which is sent again.
+        // The probe sends the request of the first slot, which is sent again.
         assert!(slots.into_iter().eq([0].into_iter().chain(0..40)));
     }
 }
 
-/// The parts of a load send each row once, in whatever order.
+/// The shards of a load together send each row once, in any order.
 #[test]
-fn each_row_is_sent_once_by_all_parts_together() {
+fn all_shards_together_send_each_row_once() {
     let (url, got) = server();
     let rows: Vec<_> = (0..23).map(|row| row.to_string()).collect();
     let data = file("once.csv", format!("id\n{}\n", rows.join("\n")));
@@ -169,9 +169,9 @@ fn targets_are_filled_too_and_labels_are_not() {
     assert_eq!(labels, expected);
 }
 
-/// Before anything is sent, in one line.
+/// The error is one line, and nothing is sent.
 #[test]
-fn what_is_wrong_is_told_before_the_first_request() {
+fn errors_are_reported_before_the_first_request() {
     let (url, got) = server();
     let data = users("wrong.csv");
     let lines = file("wrong-lines.csv", "a,b\n1,2\n3,\"x\r\ny\"\n");
@@ -226,7 +226,7 @@ fn what_is_wrong_is_told_before_the_first_request() {
     assert_eq!(got.try_iter().count(), 0);
     results(&[&of("?{{a}}&{{raw a}}"), "--data", &dots, "-n", "2"]);
     got.try_iter().for_each(drop);
-    // In a URL and a body the same is a value as any other.
+    // In a URL and a body, this value is valid.
     results(&[&of("{{b}}"), "-d", "{{b}}", "--data", &lines, "-n", "2", "-c", "1"]);
     let last = got.try_iter().last().unwrap();
     assert_eq!((last.path.as_str(), last.body.as_str()), ("/x%0D%0Ay", "x\r\ny"));

@@ -1,11 +1,11 @@
-//! Servers whose answers never end: each request is given up when its time is over.
+//! Tests servers whose responses never end: each request is given up at its timeout.
 
 use crate::running::{results, side_by_side};
 use crate::server::{Asked, serving};
 use std::io::{BufReader, Write};
 
 #[test]
-fn an_answer_that_never_ends_is_given_up() {
+fn an_endless_response_is_given_up() {
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let answers = [(&chunked[..], &b"1\r\nx\r\n"[..]), (b"", b"HTTP/1.1 102 P\r\n\r\n")];
     side_by_side(answers, |(head, part)| {
@@ -15,7 +15,7 @@ fn an_answer_that_never_ends_is_given_up() {
                 return stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
             }
             stream.write_all(head)?;
-            // Until the client hangs up.
+            // The server writes until the client closes the connection.
             loop {
                 stream.write_all(&part.repeat(20_000))?;
             }

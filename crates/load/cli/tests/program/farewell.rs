@@ -1,11 +1,11 @@
-//! HTTP/2 servers that end a connection by a GOAWAY: it says which request was the last one, and
-//! costs none of those that came too late.
+//! Tests HTTP/2 servers that end a connection with a GOAWAY, which names the last processed request:
+//! later requests do not fail.
 
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, STATUS_200, answer, frame, results,
 };
 
-/// The first request of a connection was the last one; no error.
+/// A GOAWAY payload: the first request of the connection was the last one processed; no error.
 const FIRST_WAS_LAST: &[u8] = &[0, 0, 0, 1, 0, 0, 0, 0];
 
 #[test]
@@ -21,14 +21,14 @@ fn a_request_that_came_too_late_is_sent_again() {
     assert_eq!(results["set_up_time_ns"]["count"], 30, "{results}");
 }
 
-/// The end of the answer and that of the connection arrive together. The next request is due before
-/// the connection has closed itself, and is never written.
+/// The end of the response and that of the connection arrive together. The next request is due before
+/// the connection has closed, and is never written.
 #[test]
 fn a_request_that_was_not_written_is_sent_on_another_connection() {
     let results = results(|served| {
         served.await_frame(HEADERS)?;
         served.write(&[frame(HEADERS, END_HEADERS, 1, STATUS_200), frame(PING, 0, 0, &[0; 8])])?;
-        // The client waits for the rest of the answer.
+        // The client waits for the rest of the response.
         served.await_frame(PING)?;
         served
             .write(&[frame(GOAWAY, 0, 0, FIRST_WAS_LAST), frame(DATA, END_STREAM, 1, b"hello")])?;
@@ -39,7 +39,7 @@ fn a_request_that_was_not_written_is_sent_on_another_connection() {
 }
 
 #[test]
-fn a_server_that_takes_nothing_fails_each_request() {
+fn a_server_that_processes_no_request_fails_each_of_them() {
     let results = results(|served| {
         served.await_frame(HEADERS)?;
         served.write(&match served.number {
@@ -51,6 +51,6 @@ fn a_server_that_takes_nothing_fails_each_request() {
     assert_eq!((&results["completed"], &results["failed"]), (&0.into(), &30.into()), "{results}");
     let told = "the server closed the connection to new requests";
     assert_eq!(results["failures"][told], 30, "{results}");
-    // Only the first request had a connection that was open, and so a second attempt.
+    // Only the first request had an open connection, and so a second attempt.
     assert_eq!(results["set_up_time_ns"]["count"], 31, "{results}");
 }

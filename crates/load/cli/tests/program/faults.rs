@@ -1,4 +1,4 @@
-//! What goes wrong around a run: full disks, signals, a target that dies. Nothing is lost, and every
+//! Tests faults around a run: full disks, signals, a target that dies. Nothing is lost, and every
 //! report adds up.
 
 #![cfg(unix)]
@@ -14,7 +14,7 @@ use std::thread;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_loses_only_what_was_to_be_on_it() {
+fn a_full_disk_loses_only_its_own_files() {
     let ran = |files: &str| output(&format!("run --rate 500 --requests 20 {files}"));
     let output = ran("--json /dev/full");
     let report = String::from_utf8_lossy(&output.stdout);
@@ -35,7 +35,7 @@ fn a_full_disk_loses_only_what_was_to_be_on_it() {
 }
 
 #[test]
-fn signals_end_it_with_its_report() {
+fn signals_end_a_run_with_its_report() {
     for name in ["-INT", "-TERM", "-HUP"] {
         let (child, mut progress) = at_work("run --rate 200 --duration 10min --json -");
         signal(child.id(), name);
@@ -50,7 +50,7 @@ fn signals_end_it_with_its_report() {
 }
 
 #[test]
-fn two_signals_give_up_the_answers() {
+fn two_signals_give_up_the_requests_in_flight() {
     let stalled = "run --rate 200 -c 4 --duration 10min --timeout 10min --target-stall 10min@0s";
     let (child, mut progress) = at_work(&format!("{stalled} --json -"));
     signal(child.id(), "-INT");
@@ -64,13 +64,13 @@ fn two_signals_give_up_the_answers() {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     assert_adds_up(&results);
-    // Who looks at the status alone sees that this is not what was asked for.
+    // The status alone shows that the run is incomplete.
     assert_eq!(output.status.code(), Some(4), "{results}");
     assert!(results["incomplete"].as_str().unwrap().starts_with("ended early, when "));
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));
 }
 
-/// A server that hangs up on everybody after so many answers, and is then gone.
+/// A server that closes all connections after `answers` responses, and then exits.
 fn mortal(answers: usize) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -95,7 +95,7 @@ fn a_target_that_dies_fails_the_run() {
     let output = output(&line);
     let results = object(&output);
     assert_adds_up(&results);
-    // One answer was for the probe.
+    // One response was for the probe.
     assert_eq!((&results["completed"], &results["failed"]), (&19.into(), &41.into()));
     assert_eq!(
         results["failures"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(),

@@ -1,5 +1,5 @@
-//! The files of a run: nothing that is read is written over, and old results stay until there are new
-//! ones.
+//! Tests the files of a run: no input file is overwritten, and old results are kept until new ones are
+//! complete.
 #![cfg(unix)]
 
 use crate::command::{nanopace, signal};
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What a run may take on a busy machine until it is under way.
+/// The longest time until a run has started on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn output(folder: &TempDir, line: &str) -> Output {
@@ -112,7 +112,7 @@ fn the_interval_log_is_there_while_the_run_goes_on() {
     assert!(counted > 0);
 }
 
-/// A file that may get no longer ends in the middle of what is written then.
+/// A file that reaches its size limit would end in the middle of a write.
 #[test]
 fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     thread::scope(|scope| {
@@ -122,7 +122,7 @@ fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     });
 }
 
-/// A log in a file of so many times 512 bytes at most.
+/// Runs with a limit of `blocks` times 512 bytes for the log, which must end with a whole line.
 fn assert_is_whole(log: &str, blocks: usize) {
     let folder = TempDir::new().unwrap();
     let program = env!("CARGO_BIN_EXE_nanopace");
@@ -144,7 +144,7 @@ fn old_results_stay_when_a_run_is_killed() {
         let at = |name: &str| folder.path().join(name);
         fs::write(at("json"), "old").unwrap();
         fs::write(at("html"), "old").unwrap();
-        // It takes its time to end: nobody answers the last push.
+        // The run takes long to end, because the collector does not respond to the last push.
         let collector = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = collector.local_addr().unwrap();
         let line = "run --rate 100 --duration 10min --json json --html html --csv csv";
@@ -153,7 +153,7 @@ fn old_results_stay_when_a_run_is_killed() {
         wait_until("the run has not started", || csv().lines().count() >= 2);
         for name in signals {
             signal(run.id(), name);
-            // Two signals at the same time are one.
+            // Two signals at the same time would count as one.
             thread::sleep(Duration::from_millis(300));
         }
         assert!(!run.wait().unwrap().success());
@@ -179,7 +179,7 @@ fn results_go_into_a_pipe_and_replace_a_file() {
     assert!(fs::read_to_string(at("html")).unwrap().ends_with("</html>"));
 }
 
-/// Nothing of the target can be reached: the run is refused.
+/// The target cannot be reached, so the run does not start.
 #[test]
 fn old_logs_stay_when_a_run_is_refused() {
     let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Forms with files in them: a server takes each apart as RFC 7578 has it.
+//! Tests forms with files: a server parses each as in RFC 7578.
 
 use crate::command::{nanopace, object};
 use crate::running::{file, refusal};
@@ -6,7 +6,7 @@ use crate::server::{Asked, server};
 use std::fs;
 use std::process::Output;
 
-/// A field as it came: its head, and its value.
+/// A received field: its head and its value.
 type Field = (String, Vec<u8>);
 
 /// The method of a request and the form in its body.
@@ -46,7 +46,7 @@ fn field(head: &str, value: impl AsRef<[u8]>) -> Field {
 
 #[test]
 fn fields_and_files_arrive_as_they_are() {
-    // No text, with places that are none.
+    // Not UTF-8, so the braces are not placeholders.
     let content = b"\xff{{slot}}\r\n--nanopace\r\n";
     let (photo, note) = (file("a form.PNG", content), file("form-note", b"{{slot}}"));
     let (address, asked) = server();
@@ -75,7 +75,7 @@ fn fields_and_files_arrive_as_they_are() {
 
 #[test]
 fn values_of_fields_are_filled_and_files_are_not() {
-    // So much that requests share it.
+    // Large enough that requests share it.
     let content = b"\xfe{{slot}}".repeat(20_000);
     let (photo, data) =
         (file("form-filled.jpg", &content), file("form.csv", b"user\nann\n\"b\"\"o\"\n"));
@@ -96,9 +96,9 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
-/// Pages are passed on.
+/// Users share pages with others.
 #[test]
-fn what_a_field_of_a_secret_has_is_not_shown_on_the_page() {
+fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     let (address, _asked) = server();
     let page = file("forms.html", b"");
     let options = ["-F", "user=ann b", "-F", "Password=opensesame", "--html", &page];
@@ -109,9 +109,9 @@ fn what_a_field_of_a_secret_has_is_not_shown_on_the_page() {
     assert!(!page.contains("opensesame"));
 }
 
-/// Before anything is sent: nobody listens there.
+/// Nothing is sent: no server listens at the address.
 #[test]
-fn a_form_that_is_wrong_is_told() {
+fn an_invalid_form_is_rejected() {
     let output_file = file("form-output", b"");
     let upload = format!("a=@{output_file}");
     for (options, told) in [

@@ -1,4 +1,4 @@
-//! HTTP/2 servers that write raw frames, and a run of 30 requests against them.
+//! Runs HTTP/2 servers that write raw frames, and runs of 30 requests against them.
 
 use crate::server::serving;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(crate) const CONTINUATION: u8 = 0x9;
 pub(crate) const END_STREAM: u8 = 0x1;
 pub(crate) const END_HEADERS: u8 = 0x4;
 
-/// `:status: 200` of the static table of HPACK.
+/// `:status: 200` from the static table of HPACK.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
 
 /// A frame of at most 16 KiB.
@@ -25,7 +25,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> 
     [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// A complete answer.
+/// A complete response.
 pub(crate) fn answer(stream: u8) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200)
 }
@@ -33,7 +33,7 @@ pub(crate) fn answer(stream: u8) -> Vec<u8> {
 /// The server's side of a connection.
 pub(crate) struct Served {
     stream: TcpStream,
-    /// How many there were before it. The first one is that of the probe.
+    /// The number of connections before this one. The first connection is that of the probe.
     pub(crate) number: usize,
 }
 
@@ -67,13 +67,13 @@ impl Served {
         self.stream.write_all(&frames.concat())
     }
 
-    /// Says that nothing follows, and waits until the client has gone.
+    /// Closes the sending side, and waits until the client has closed the connection.
     pub(crate) fn hang_up(&mut self) -> io::Result<()> {
         self.stream.shutdown(Shutdown::Write)?;
         self.stream.read_to_end(&mut Vec::new()).map(drop)
     }
 
-    /// Answers the probe, and each other request by these frames, with its number from 0 on.
+    /// Responds to the probe, and to each later request with these frames. Requests are numbered from 0.
     pub(crate) fn answer_by(
         &mut self,
         frames: impl Fn(u8, usize) -> Vec<Vec<u8>>,
@@ -90,13 +90,13 @@ impl Served {
     }
 }
 
-/// What a run of 30 requests reports, on one connection at a time that is served by `serve`.
+/// The results of a run of 30 requests on one connection at a time, which `serve` serves.
 pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
-    // As fast as it can: each slot is due when the answer to the one before it is there.
+    // The rate is so high that each slot is due when the response to the one before arrives.
     results_of("-c 1 --rate 1M/s --timeout 1min", serve)
 }
 
-/// The same of a run with these options.
+/// The results of a run with these options.
 pub(crate) fn results_of(
     options: &str,
     serve: impl Fn(&mut Served) -> io::Result<()> + Send + Sync + 'static,

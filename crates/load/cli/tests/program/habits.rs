@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 #[test]
-fn a_url_needs_no_option_and_short_forms_are_those_of_others() {
+fn a_url_needs_no_option_and_usual_short_options_are_accepted() {
     let (address, asked) = server();
     for (line, first, body) in [
         ("http://ADDRESS/a -n 5 -c 2", "GET /a HTTP/1.1", ""),
@@ -18,13 +18,13 @@ fn a_url_needs_no_option_and_short_forms_are_those_of_others() {
         assert_eq!(results(&line)["completed"], 5, "{line}");
         let asked = asked.try_iter().map(|asked| (asked.first.clone(), asked.text().to_owned()));
         let asked: Vec<_> = asked.collect();
-        // The probe is one more.
+        // One more request is the probe.
         assert_eq!(asked, vec![(first.to_owned(), body.to_owned()); 6], "{line}");
     }
 }
 
 #[test]
-fn what_is_mistyped_is_told_with_what_was_meant() {
+fn an_error_for_a_typo_suggests_a_correction() {
     for (line, told) in [
         ("serch", "unrecognized subcommand 'serch'; tip: a similar subcommand exists: 'search'"),
         ("localhost:80", "\"localhost:80\" is not a URL with http:// or https://"),
@@ -180,7 +180,7 @@ fn features_that_are_left_out_say_how_to_get_them() {
 }
 
 #[test]
-fn a_closed_loop_starts_what_it_has_answers_for() {
+fn a_closed_loop_starts_a_request_after_each_response() {
     for (line, started) in [
         ("--rate max -n 300 -c 3", Some(300)),
         ("--rate max -z 200ms -c 2 --target-latency 5ms", None),
@@ -204,7 +204,7 @@ fn a_closed_loop_starts_what_it_has_answers_for() {
     assert!(results["lateness"]["target_seconds"] == 0.0, "{results}");
 }
 
-/// A target that fails is told, however its requests were started.
+/// A failing target is reported, however its requests were started.
 #[test]
 fn a_closed_loop_does_not_hide_failures() {
     let results = results("--rate max -n 200 --target-errors 50%");
@@ -212,7 +212,7 @@ fn a_closed_loop_does_not_hide_failures() {
 }
 
 #[test]
-fn shells_and_man_read_what_is_printed() {
+fn shells_and_man_accept_the_generated_files() {
     for (line, parts) in [
         (
             "completions bash",

@@ -1,4 +1,4 @@
-//! Clients that say who they are, to a server that lets nobody in who does not.
+//! Tests client certificates, with a server that requires one.
 
 use crate::command::{nanopace, object};
 use crate::running::{file, refusal, unreachable};
@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder as Runtime;
 use tokio_rustls::TlsAcceptor;
 
-/// A certificate without a version, as `openssl x509 -req` made them for long, and its key.
+/// A certificate of version 1, as older versions of `openssl x509 -req` create it, and its key.
 const OLD: &str = "\
 -----BEGIN CERTIFICATE-----
 MIIBFjCBvQIUVb6OESb3l147E3K3sk0+XobSw1EwCgYIKoZIzj0EAwIwDTELMAkG
@@ -36,7 +36,7 @@ uV4BnbYd6ncmvYjt4XRJgwGrsFihRANCAASFTDC9uVEt6E7J9x+0ZOtHjcsSaqG5
 lxuxc2eQuf3fG4vwHW/RQlv/6GyIZrtQ5uldH9kftisDw4uq47AaV3wg
 -----END PRIVATE KEY-----
 ";
-/// On a curve that is seldom used.
+/// A key on a curve that is seldom used.
 const P521: &str = "\
 -----BEGIN PRIVATE KEY-----
 MIHuAgEAMBAGByqGSM49AgEGBSuBBAAjBIHWMIHTAgEBBEIAEyE8mspeHEk5WASA
@@ -48,7 +48,7 @@ Iw==
 -----END PRIVATE KEY-----
 ";
 
-/// A server that lets in who has this certificate alone: its port, and a file with its own certificate.
+/// A server that accepts only clients with this certificate: its port, and a file with its own certificate.
 fn server(client: &CertifiedKey<KeyPair>) -> (String, String) {
     let own = certificate();
     let mut config = config(&own, Some(client));
@@ -77,7 +77,7 @@ fn run(url: &str, args: &[&str]) -> Output {
 }
 
 #[test]
-fn who_has_the_certificate_is_let_in_and_nobody_else() {
+fn only_clients_with_the_certificate_are_accepted() {
     let (client, other) = (certificate(), certificate());
     let (port, trusted) = server(&client);
     let url = format!("https://localhost:{port}/");
@@ -107,9 +107,9 @@ fn who_has_the_certificate_is_let_in_and_nobody_else() {
     }
 }
 
-/// Before anything is sent: nobody listens there.
+/// Nothing is sent: no server listens at the address.
 #[test]
-fn files_that_are_wrong_are_told() {
+fn invalid_files_are_rejected() {
     let (client, other) = (certificate(), certificate());
     let (pem, key) = (client.cert.pem(), client.signing_key.serialize_pem());
     let cert = file("identity-wrong-cert.pem", &pem);
@@ -153,7 +153,7 @@ fn files_that_are_wrong_are_told() {
         ),
         (
             &["--cert", &cert, "--key", &p521],
-            "the key in it is none that is taken: RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519",
+            "the type of its key is not supported; use RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519",
         ),
         (&["--cert", &old, "--key", &key_file], "is not that of the certificate in"),
         (&["--cert", &cert, "--key", "/nonexistent/file"], "--key: cannot use /nonexistent/file: "),
@@ -163,7 +163,7 @@ fn files_that_are_wrong_are_told() {
         ),
         (&["--cert", &cert, "--key", &key_file, "--html", &key_file], "--key reads this file"),
     ] {
-        // Whether TLS is spoken or not.
+        // With TLS and without it.
         for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
             let stderr = refusal(run(url, &[&["-k"], options].concat()));
             assert!(stderr.contains(told), "{url} {options:?}: {stderr}");
@@ -177,9 +177,9 @@ fn files_that_are_wrong_are_told() {
     }
 }
 
-/// Nobody needs the certificates of a system that has none.
+/// A run without TLS must work on a system without certificates.
 #[test]
-fn files_for_tls_do_no_harm_without_it() {
+fn files_for_tls_are_accepted_without_tls() {
     let made = certificate();
     let both = format!("{}{}", made.cert.pem(), made.signing_key.serialize_pem());
     let both = file("identity-unused.pem", &both);
@@ -187,25 +187,25 @@ fn files_for_tls_do_no_harm_without_it() {
         [&["--cacert", &both][..], &["--cert", &both], &["--cacert", &both, "--cert", &both]]
     {
         let mut command = nanopace("run -n 3 --rate 1k/s");
-        // Where rustls-native-certs looks for them.
+        // The places where rustls-native-certs looks for certificates.
         command.args(options).env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/dev/null");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{options:?}: {output:?}");
     }
 }
 
-/// It is the server that says no: nobody listens there.
+/// The error is that of connecting, because no server listens at the address.
 #[test]
-fn old_certificates_and_files_with_a_mark_are_taken() {
+fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     let marked = |name, text| file(name, format!("\u{feff}{text}"));
     let (old, key) = (marked("identity-old.pem", OLD), marked("identity-old-key.pem", OLD_KEY));
     let stderr = unreachable(run("https://127.0.0.1:1/", &["-k", "--cert", &old, "--key", &key]));
     assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
 }
 
-/// With TLS 1.2, some say no more when they want a certificate.
+/// With TLS 1.2, some servers give no reason when a certificate is missing.
 #[test]
-fn a_handshake_that_a_server_breaks_off_is_told_with_what_it_may_want() {
+fn the_error_for_an_aborted_handshake_suggests_a_client_certificate() {
     let address = serving(|mut stream, _| {
         let _ = stream.read(&mut [0; 4096]);
         // A fatal alert: handshake_failure (RFC 5246, section 7.2).

@@ -1,4 +1,4 @@
-//! Connections that a server closes while they are idle, in the report and in the JSON object.
+//! Tests the report and the JSON object for connections that a server closes while they are idle.
 
 use crate::command::object;
 use crate::running::{file, output};
@@ -6,7 +6,7 @@ use crate::server::{Asked, serving};
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 
-/// A server that answers two requests on each connection, and closes it when it has read a third one.
+/// A server that responds to two requests on each connection, and closes it after it has read a third one.
 fn server() -> String {
     let address = serving(|mut stream, connection| {
         let mut requests = BufReader::new(stream.try_clone()?);
@@ -43,7 +43,7 @@ fn other_requests_fail_by_name() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("retried  "), "{output:?}");
 }
 
-/// Each of them counts as the request that it is.
+/// Each step counts as a request of its own.
 #[test]
 fn steps_of_a_scenario_are_sent_again() {
     let url = server();

@@ -1,4 +1,4 @@
-//! The jobs that the page begins with, as a new user does them: line by line, in a shell.
+//! Runs the jobs at the beginning of the page in a shell, line by line, as a new user does.
 
 use crate::server::{Asked, answering};
 use std::collections::BTreeSet;
@@ -7,10 +7,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::Receiver;
 use std::{env, fs, thread};
 
-/// Where the page sends requests.
+/// The address to which the page sends requests.
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// What a server gets, job by job; of a body, how it begins.
+/// The requests that a server receives, job by job, each with the beginning of its body.
 const ASKED: [&[&str]; 10] = [
     &["GET / "],
     &["GET / "],
@@ -45,7 +45,7 @@ fn answer(asked: &Asked) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Does a job in a folder of its own.
+/// Runs a job in a folder of its own.
 fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("job-{number}"));
     let _ = fs::remove_dir_all(&folder);
@@ -60,7 +60,7 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     (folder, shell.stdin(Stdio::null()).output().unwrap(), asked)
 }
 
-/// What was asked for, but for letters that are random.
+/// The received requests, without their random letters.
 fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     let kind = |asked: Asked| {
         let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.text());
@@ -90,7 +90,7 @@ fn written(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_page_begins_with_ten_jobs_that_can_be_done_as_they_are_written() {
+fn the_ten_jobs_at_the_beginning_of_the_page_work() {
     let jobs = jobs();
     assert_eq!(jobs.len(), ASKED.len());
     let job = |(number, (lines, expected)): (usize, (Vec<String>, &[&str]))| {

@@ -1,5 +1,5 @@
-//! Runs of shapes, random arrivals, shards and recordings. What is due does not depend on how fast
-//! the machine is: it is what a plan of the same load lists.
+//! Tests runs of shapes, random arrivals, shards and recordings. The slots that are due do not depend on
+//! the speed of the machine: they are those that a plan of the same load lists.
 
 use crate::command::object;
 use crate::running::{output, refusal, side_by_side};
@@ -12,7 +12,7 @@ fn results(load: &str) -> Value {
     object(&output(&format!("run {load} -c 64 --json -")))
 }
 
-/// How many starts a plan lists.
+/// The number of starts that a plan lists.
 fn listed(load: &str) -> usize {
     let output = output(&format!("plan {load} --csv -"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -20,7 +20,7 @@ fn listed(load: &str) -> usize {
 }
 
 #[test]
-fn what_is_due_is_what_is_planned() {
+fn due_slots_are_those_of_the_plan() {
     let loads = [
         "--rate 400/s --duration 1s --arrivals gamma:0.2 --seed 5",
         "--shape \"ramp 0/s..800/s 500ms, hold 500ms, ramp ..0/s 200ms\" --arrivals poisson",
@@ -36,7 +36,7 @@ fn what_is_due_is_what_is_planned() {
 }
 
 #[test]
-fn a_recording_is_played_to_its_end() {
+fn a_recording_is_replayed_to_its_end() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("starts.csv");
     let file = file.display();
@@ -103,8 +103,8 @@ fn the_duration_ends_a_recording_earlier() {
 }
 
 #[test]
-fn the_ratio_is_of_what_was_due() {
-    // The last one is due in the last nanosecond, and nobody can start it then.
+fn the_ratio_is_relative_to_the_slots_that_were_due() {
+    // The last slot is due in the last nanosecond, too late to start it.
     let load = "--rate 10/s --duration 100000001ns";
     let results = results(load);
     assert_adds_up(&results);
@@ -131,7 +131,7 @@ fn the_rate_over_time_follows_the_shape() {
         (&results["settings"]["shape"], &results["settings"]["rate"]),
         (&shape.into(), &Value::Null)
     );
-    // Slots that are asked for before a moment.
+    // The number of slots that are due before a moment.
     let shape = |to: f64| {
         200.0 * to.min(1.0) + 50.0 * (to - 1.0).clamp(0.0, 1.0) + 300.0 * (to - 2.0).max(0.0)
     };
@@ -152,7 +152,7 @@ fn the_rate_over_time_follows_the_shape() {
 }
 
 #[test]
-fn what_cannot_be_run_is_one_line_and_status_2() {
+fn an_invalid_run_prints_one_line_and_has_status_2() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("starts");
     fs::write(&file, "1\n2,5\n").unwrap();

@@ -1,4 +1,4 @@
-//! The program as its users run it: tests that may run side by side.
+//! Tests of the program that can run in parallel.
 
 mod addresses;
 mod calibrate;

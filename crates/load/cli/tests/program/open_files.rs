@@ -1,4 +1,4 @@
-//! Limits of the system: open files, which a run raises or is refused for, and the stack.
+//! Tests limits of the system: the stack, and open files, whose limit a run raises if it can.
 
 #![cfg(unix)]
 
@@ -45,7 +45,7 @@ fn the_limit_is_raised_for_all_servers() {
 
 /// The number in the message fits the limit, and one more does not.
 #[test]
-fn a_limit_that_is_too_low_is_refused_with_what_to_write() {
+fn the_error_for_a_low_limit_says_what_to_write() {
     let servers = ten_servers();
     let cases = [
         ("run", "", 400 * 2),
@@ -74,7 +74,7 @@ fn a_limit_that_is_too_low_is_refused_with_what_to_write() {
             results(&output);
         } else {
             let results = object(&output);
-            // On a busy machine a step may be over before any of its requests starts.
+            // On a busy machine, a step may end before any of its requests starts.
             let mut steps = results["steps"].as_array().unwrap().iter();
             let has_none = |step: &Value| step["failures"].as_object().unwrap().is_empty();
             assert!(steps.all(has_none), "{results}");

@@ -1,4 +1,4 @@
-//! Metrics pushed by OpenTelemetry's protocol, to collectors that take them, and to others.
+//! Tests metrics pushed with OpenTelemetry's protocol, to collectors that accept them and to others.
 
 #![cfg(feature = "otlp")]
 
@@ -23,10 +23,10 @@ use std::sync::{Arc, mpsc};
 
 const CUMULATIVE: i32 = 2;
 
-/// A request as it arrived: its head in lower case, and its body.
+/// A received request: its head in lower case, and its body.
 type Received = (String, Vec<u8>);
 
-/// A collector that answers everything with this. It ends with the test.
+/// A collector that sends this response to every request. It ends with the test.
 struct Collector {
     address: String,
     received: mpsc::Receiver<Received>,
@@ -43,14 +43,14 @@ impl Collector {
                     exchange(StreamOwned::new(session, stream), &answer)
                 }
             };
-            // The test has what it wants, or the client went away.
+            // The test needs no more requests, or the client has closed the connection.
             let _ = request.map(|request| sender.send(request));
             Ok(())
         });
         Collector { address, received }
     }
 
-    /// What has arrived, once the run is over.
+    /// The received messages, after the run has ended.
     fn messages(&self) -> Vec<ResourceMetrics> {
         let received = self.received.try_iter().map(|(head, body)| {
             assert!(head.contains("\r\ncontent-type: application/x-protobuf\r\n"), "{head}");
@@ -83,7 +83,7 @@ fn answer(status: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// The results of a run that pushes there, and what it wrote to standard error.
+/// The results of a run that pushes to `url`, and its output on standard error.
 fn pushed(url: &str, options: &str, trusted: Option<&str>) -> (Value, String) {
     let mut command = nanopace(&format!("run --rate 200/s --json - --otlp {url} {options}"));
     let output = command.envs(trusted.map(|file| ("SSL_CERT_FILE", file))).output().unwrap();
@@ -106,7 +106,7 @@ fn count(all: &ResourceMetrics, name: &str) -> i64 {
     sum.data_points.iter().map(value).sum()
 }
 
-/// When counting began, and when it was looked at.
+/// The start time and the time of the data points.
 fn span(all: &ResourceMetrics) -> (u64, u64) {
     let Some(Data::Histogram(times)) = &metric(all, "nanopace.response").data else { panic!() };
     let [point] = &times.data_points[..] else { panic!("{times:?}") };
@@ -161,7 +161,7 @@ fn a_collector_gets_all_metrics_again_and_again_and_at_the_end() {
 }
 
 #[test]
-fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
+fn a_collector_that_rejects_pushes_causes_one_warning_and_no_failure() {
     let partial = ExportMetricsPartialSuccess {
         rejected_data_points: 3,
         error_message: "no\x1b[31mroom".to_owned(),
@@ -188,7 +188,7 @@ fn a_collector_that_takes_nothing_is_told_of_once_and_fails_nothing() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_or_silent_does_not_hold_up_the_end() {
+fn an_absent_or_silent_collector_does_not_delay_the_end() {
     let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let silent = format!("http://{}", silent.local_addr().unwrap());
     for (url, told) in [
@@ -216,7 +216,7 @@ fn a_collector_behind_tls_must_be_trusted() {
 }
 
 #[test]
-fn what_is_no_collector_is_refused() {
+fn invalid_options_for_a_collector_are_rejected() {
     for (options, told) in [
         (&["--otlp", "127.0.0.1:4318"][..], "http://"),
         (&["--otlp", "grpc://127.0.0.1:4317"], "http://"),

@@ -1,4 +1,4 @@
-//! `nanopace plan` as its users see it. Nothing runs, so that every figure is exact.
+//! Tests the output of `nanopace plan`. Nothing runs, so every figure is exact.
 
 use crate::command::nanopace;
 use crate::running::refusal;
@@ -17,14 +17,14 @@ fn output(line: &str) -> Output {
     plan(line).output().unwrap()
 }
 
-/// What a plan shows on standard output.
+/// The standard output of a plan.
 fn report(line: &str) -> String {
     let output = output(line);
     assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The lines below the header of what `--csv -` writes.
+/// The lines after the header in the output of `--csv -`.
 fn starts(line: &str) -> Vec<String> {
     let csv = report(&format!("{line} --csv -"));
     let mut lines = csv.lines().map(str::to_owned);
@@ -36,7 +36,7 @@ fn seconds(starts: &[String]) -> Vec<f64> {
     starts.iter().map(|start| start.parse().unwrap()).collect()
 }
 
-/// The line of a report that begins with this word, without it.
+/// The rest of the line of a report that begins with this word.
 fn figure(line: &str, name: &str) -> String {
     let report = report(line);
     let found = report.lines().find_map(|line| line.strip_prefix(name));
@@ -85,7 +85,7 @@ fn a_table_is_a_shape() {
     for lines in [
         "0,10/s\n0.5,30/s\n1.5,30/s\n",
         "time,rate\n0s,10/s\n# up\n500ms, 1800/min\n1.5s,30/s",
-        // A blank, or the mark of Unicode, before the first moment.
+        // A blank or a byte-order mark before the first time.
         " 0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}time,rate\n0,10/s\n0.5,30/s\n1.5,30/s\n",
@@ -114,7 +114,7 @@ fn a_table_is_a_shape() {
 }
 
 #[test]
-fn what_is_listed_can_be_replayed() {
+fn a_list_of_starts_can_be_replayed() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("starts.csv");
     let file = file.to_str().unwrap();
@@ -149,7 +149,7 @@ fn the_summary_has_the_figures_of_the_shape() {
     assert_eq!(figure("--rate 5/s --requests 10", "duration"), "2.00s");
 }
 
-/// Charts are at most 80 characters wide, also where all requests start at once.
+/// Charts are at most 80 characters wide, also if all requests start at once.
 #[test]
 fn charts_fit_and_grow() {
     let folder = TempDir::new().unwrap();
@@ -164,7 +164,7 @@ fn charts_fit_and_grow() {
         assert!(lines.all(|line| line.chars().count() <= 80), "{report}");
         assert!(report.contains("requests per second, over time\n"), "{report}");
         let sums = report.split_once("requests so far, over time\n").unwrap().1;
-        // Filled from below and to the right: each row begins where the one below has begun.
+        // Rows are filled from below and to the right: each row begins at or after the beginning of the row below.
         let rows: Vec<_> = sums.lines().take(6).map(|row| row.split_once('│').unwrap().1).collect();
         let blanks = rows.iter().map(|row| row.chars().take_while(|&char| char == ' ').count());
         assert!(blanks.rev().is_sorted(), "{report}");
@@ -207,7 +207,7 @@ fn an_error_in_a_shape_has_a_caret_below_it() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_line_and_status_2() {
+fn an_invalid_plan_prints_one_line_and_has_status_2() {
     for (line, told) in [
         ("--csv -", "this load never ends: give --duration or --requests"),
         ("--shape \"hold 1/s 1s forever\" --csv -", "this load never ends"),
@@ -235,7 +235,7 @@ fn what_cannot_be_done_is_one_line_and_status_2() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_made_leaves_files_alone() {
+fn an_invalid_plan_does_not_change_files() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("starts.csv");
     fs::write(&file, "kept").unwrap();
@@ -266,7 +266,7 @@ fn the_topic_teaches_shapes_that_are_taken() {
 fn the_example_of_the_manual_is_right() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
-    // The last one has its output behind it.
+    // The last example is followed by its output.
     let example = page.rsplit_once("$ nanopace plan ").unwrap().1.split_once("```").unwrap().0;
     let (line, csv) = example.split_once('\n').unwrap();
     assert_eq!(report(line), csv);
@@ -290,7 +290,7 @@ fn a_closed_pipe_ends_it_and_is_an_error() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_ends_it_with_whole_lines() {
+fn an_interrupted_plan_ends_with_a_whole_line() {
     let folder = TempDir::new().unwrap();
     let file: PathBuf = folder.path().join("starts.csv");
     let mut child = plan(&format!("--rate 10M/s --duration 24h --csv {}", file.display()))
@@ -298,7 +298,7 @@ fn an_interrupt_ends_it_with_whole_lines() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // The first line of progress is there when it listens to signals.
+    // Once the first line of progress has been written, signals are handled.
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     progress.read_line(&mut String::new()).unwrap();
     crate::command::signal(child.id(), "-INT");

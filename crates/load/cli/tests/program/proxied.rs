@@ -1,4 +1,4 @@
-//! Requests through a proxy, which opens ways to servers and answers plain requests itself.
+//! Tests requests through a proxy, which opens tunnels to servers and responds to plain requests itself.
 
 use crate::command::{nanopace, object, scratch};
 #[cfg(feature = "target-tls")]
@@ -18,7 +18,7 @@ const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==
 
 const WARNING: &str = "requests went through a proxy: all times are its as well";
 
-/// Its address, and the heads of the requests that it gets, in small letters but for what is secret.
+/// Starts a proxy. Returns its address, and the heads of its requests in lower case, except credentials.
 fn proxy() -> (String, Receiver<String>) {
     let (sender, heads) = mpsc::channel();
     let address = serving(move |stream, _| serve(stream, &sender));
@@ -78,7 +78,7 @@ fn results(options: &str) -> Value {
 
 /// The proxy resolves the name.
 #[test]
-fn a_proxy_is_told_the_whole_url() {
+fn a_proxy_gets_the_whole_url() {
     let (address, heads) = proxy();
     let page = scratch("proxied.html");
     let options = format!("--proxy http://{USER}@{address} --html {}", page.display());
@@ -99,7 +99,7 @@ fn a_proxy_is_told_the_whole_url() {
 }
 
 #[test]
-fn a_search_warns_of_it_in_its_report() {
+fn the_report_of_a_search_warns_of_the_proxy() {
     let (address, _heads) = proxy();
     let steps = "search --from 500/s --max-steps 1 --step 200ms --until \"p50 wait < 1h\" --json -";
     let search = format!("{steps} --url http://example.invalid/ --proxy {address}");
@@ -112,7 +112,7 @@ fn a_search_warns_of_it_in_its_report() {
 
 #[cfg(feature = "target-tls")]
 #[test]
-fn servers_with_tls_are_reached_by_a_way_through_it() {
+fn servers_with_tls_are_reached_through_a_tunnel() {
     let (address, heads) = proxy();
     for options in ["", "--http2", "--http2 --streams 2"] {
         let results = results(&format!("--target-tls --proxy http://{USER}@{address}/ {options}"));

@@ -1,4 +1,4 @@
-//! The reference page lists every option of every command.
+//! Tests that the reference page lists every option of every command.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Recordings that say what was sent.
+//! Tests replays of recordings with requests.
 
 use crate::command::{nanopace, object};
 use crate::running::{file, output, output_of, refusal};
@@ -8,17 +8,17 @@ use std::io::Write;
 use std::process::Stdio;
 use std::sync::mpsc::Receiver;
 
-/// The results of a run, and what it says while it runs.
+/// The results of a run, and its output on standard error.
 fn results(options: &str) -> (Value, String) {
     let output = output(&format!("{options} -c 1 --json -"));
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// All requests that came after the one before the run: the first line, the value of the header X, and the body.
+/// All requests after the probe: the first line, the value of the header X, and the body.
 fn sent(asked: &Receiver<Asked>) -> Vec<String> {
     let short = |asked: Asked| {
         let parts = [&*asked.first, asked.header("x"), asked.text()];
-        // A header that is not there leaves no blank.
+        // A missing header leaves no blank.
         let parts: Vec<_> = parts.into_iter().enumerate().filter(|it| *it != (1, "")).collect();
         parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join(" ")
     };
@@ -26,7 +26,7 @@ fn sent(asked: &Receiver<Asked>) -> Vec<String> {
 }
 
 #[test]
-fn each_slot_is_sent_the_request_of_its_line() {
+fn each_slot_sends_the_request_of_its_line() {
     let (address, asked) = server();
     let line = |number: u32| match number % 5 {
         0 => format!("0.{number:03},POST http://{address}/post\n"),
@@ -51,16 +51,16 @@ fn each_slot_is_sent_the_request_of_its_line() {
     for (options, slots) in &slots {
         let (results, _) = results(&format!("--arrivals replay:{recording} {options}"));
         assert_eq!(results["completed"], slots.len(), "{results}");
-        // The probe is slot 0's request.
+        // The probe sends the request of slot 0.
         let sent: Vec<_> = asked.try_iter().map(|asked| asked.first).collect();
         let expected: Vec<_> = [0].iter().chain(slots).map(|slot| expected(*slot)).collect();
         assert_eq!(sent, expected, "{options:?}");
     }
 }
 
-/// Before anything is sent: nobody listens there.
+/// Nothing is sent: no server listens at the address.
 #[test]
-fn what_is_wrong_has_its_line_and_column() {
+fn an_error_has_its_line_and_column() {
     let begin = "offset,target\n0,http://127.0.0.1:1/\n";
     let fine = file("replayed-fine.csv", begin);
     for (text, options, told) in [
@@ -83,7 +83,7 @@ fn what_is_wrong_has_its_line_and_column() {
 }
 
 #[test]
-fn a_plan_takes_such_a_recording_for_its_times() {
+fn a_plan_uses_the_times_of_a_recording_with_requests() {
     let recording = file("replayed-plan.csv", "offset,target\n0.5,http://h/\n1,anything\n");
     let output = output(&format!("plan --arrivals replay:{recording} --csv -"));
     let listed = String::from_utf8(output.stdout).unwrap();
@@ -188,7 +188,7 @@ fn a_har_file_is_replayed() {
         format!("--har {har}"),
     ] {
         let (results, shown) = results(&options);
-        // The first one of the file's times is to the same host.
+        // The earliest request of the file goes to the same host.
         assert_eq!(sent(&asked), ["POST /1 1 10 {{", "POST /2%7C 1 90 {{"], "{results}");
         assert!(results["settings"]["arrivals"].as_str().unwrap().starts_with("har:"), "{results}");
         let told = format!("left out of 3 requests: 1 to other hosts than {address}");
@@ -217,7 +217,7 @@ fn standard_input_is_a_file_that_is_read_once() {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = pipes.spawn().unwrap();
         let mut stdin = process.stdin.take().unwrap();
-        // A program that refuses its options does not read.
+        // A program that rejects its options does not read standard input.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         process.wait_with_output().unwrap()

@@ -1,5 +1,5 @@
-//! HTTP/2 servers that end single requests, which costs these requests and never the connection, or
-//! the connection; and servers whose answers are long.
+//! Tests HTTP/2 servers that reset single streams, which fails only these requests, servers that close the
+//! connection, and servers with long responses.
 
 use crate::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served,
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::io;
 use std::sync::mpsc;
 
-/// Codes of errors (RFC 9113, section 7).
+/// Error codes (RFC 9113, section 7).
 const NO_ERROR: u8 = 0x0;
 const INTERNAL_ERROR: u8 = 0x2;
 const REFUSED_STREAM: u8 = 0x7;
@@ -19,13 +19,13 @@ fn reset(stream: u8, code: u8) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &[0, 0, 0, code])
 }
 
-/// The first bytes of an answer.
+/// The first bytes of a response.
 fn begin(stream: u8) -> Vec<u8> {
     let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
     [head, frame(DATA, 0, stream, b"hello")].concat()
 }
 
-/// Nothing but `failed` requests failed, all in this way, on the only connection.
+/// Checks that exactly `failed` requests failed, all in this way, on the only connection.
 fn assert_only(serve: fn(&mut Served) -> io::Result<()>, failed: u64, told: &str) {
     let results = results(serve);
     assert_eq!(counts(&results), (30 - failed, failed), "{results}");
@@ -52,10 +52,10 @@ fn a_stream_that_is_reset_fails_alone() {
     assert_only(serve, 20, told);
 }
 
-/// Without an error, a reset before the end of an answer is no end of it; one after the end says that
-/// the rest of the request is not needed.
+/// A reset without an error does not complete a response. After the end of a response, it means that the rest of
+/// the request is not needed.
 #[test]
-fn an_answer_that_is_reset_is_not_complete() {
+fn a_response_that_is_reset_is_not_complete() {
     let serve = |served: &mut Served| {
         served.answer_by(|stream, turn| {
             let end = frame(DATA, END_STREAM, stream, b"all");
@@ -68,15 +68,15 @@ fn an_answer_that_is_reset_is_not_complete() {
     assert_only(serve, 15, "the server reset the stream: not a result of an error");
 }
 
-/// The server is told that nobody waits for it, and the connection serves the others, also afterwards.
+/// The client resets the stream, and other requests can still use the connection.
 #[test]
-fn a_stream_that_times_out_is_reset_and_the_others_go_on() {
+fn a_stream_that_times_out_is_reset_and_the_others_continue() {
     let (sender, seen) = mpsc::channel();
     let serve = move |served: &mut Served| {
         loop {
             let (kind, stream) = served.next_frame()?;
             let _ = sender.send((served.number, kind, stream));
-            // The first one after the probe is never answered.
+            // The first request after the probe gets no response.
             if kind == HEADERS && (served.number, stream) != (1, 1) {
                 served.write(&[answer(stream)])?;
             }
@@ -105,7 +105,7 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 0, "the server refused the stream");
     let serve = |served: &mut Served| {
         served.answer_by(|stream, turn| match turn % 3 {
-            // Twice is too much.
+            // A request that is refused twice fails.
             0 | 1 => vec![reset(stream, REFUSED_STREAM)],
             _ => vec![answer(stream)],
         })
@@ -113,9 +113,9 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 15, "the server refused the stream");
 }
 
-/// It answers the first request on each connection, and tells that it has not processed those behind it.
+/// The server responds to the first request on each connection, and reports that it has not processed later ones.
 #[test]
-fn what_a_shared_connection_does_not_take_any_more_is_sent_on_another_one() {
+fn requests_that_a_shared_connection_did_not_process_are_sent_on_another_one() {
     let serve = |served: &mut Served| {
         let stream = served.await_frame(HEADERS)?;
         let last = frame(GOAWAY, 0, 0, &[0, 0, 0, stream, 0, 0, 0, NO_ERROR]);
@@ -132,13 +132,13 @@ fn what_a_shared_connection_does_not_take_any_more_is_sent_on_another_one() {
 #[test]
 fn a_server_that_ends_the_connection_has_hung_up() {
     for serve in [
-        // By a GOAWAY with an error.
+        // With a GOAWAY that has an error.
         |served: &mut Served| {
             served.answer_by(|_, _| {
                 vec![frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, ENHANCE_YOUR_CALM])]
             })
         },
-        // Before the answer, and in the middle of it.
+        // Before the response, and within it.
         |served: &mut Served| {
             let stream = served.await_frame(HEADERS)?;
             served.write(&if served.number == 0 { vec![answer(stream)] } else { vec![] })?;
@@ -156,7 +156,7 @@ fn a_server_that_ends_the_connection_has_hung_up() {
     }
 }
 
-/// It answers one request on each connection, and ends the connection after the next one.
+/// The server responds to one request on each connection, and closes the connection after the next request.
 #[test]
 fn a_request_on_a_connection_that_was_closed_while_idle_is_sent_again() {
     let serve = |served: &mut Served| {
@@ -176,9 +176,9 @@ fn a_request_on_a_connection_that_was_closed_while_idle_is_sent_again() {
     }
 }
 
-/// It is not said to be something else than HTTP.
+/// The failure must not say that the response is not HTTP.
 #[test]
-fn an_answer_whose_head_is_too_long_is_said_to_be_that() {
+fn the_failure_for_a_long_head_names_its_length() {
     let serve = |served: &mut Served| {
         served.answer_by(|stream, turn| {
             if turn == 0 {
@@ -197,12 +197,12 @@ fn an_answer_whose_head_is_too_long_is_said_to_be_that() {
     assert!(results["failures"][told].as_u64() > Some(0), "{results}");
 }
 
-/// As over HTTP/1.1.
+/// The limit is that of HTTP/1.1.
 #[test]
-fn an_answer_may_have_long_headers() {
+fn a_response_may_have_long_headers() {
     let serve = |served: &mut Served| {
         served.answer_by(|stream, _| {
-            // A literal of HPACK: `x`, and a value of 16 000 bytes.
+            // An HPACK literal: the name `x`, and a value of 16 000 bytes.
             let header = [&b"\x40\x01x\x7f\x81\x7c"[..], &[b'y'; 16_000]].concat();
             vec![
                 frame(HEADERS, END_STREAM, stream, STATUS_200),

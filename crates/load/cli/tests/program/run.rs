@@ -1,4 +1,4 @@
-//! The program as its users see it: exit status, standard output, files. No test asserts a measured
+//! Tests the exit status, the output and the files of runs. No test asserts a measured
 //! time.
 
 use crate::command::{nanopace, scratch};
@@ -17,7 +17,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 #[test]
-fn what_cannot_be_done_is_one_line_and_status_2() {
+fn an_invalid_run_prints_one_line_and_has_status_2() {
     for (line, told) in [
         ("run --rate 0", "--rate"),
         ("run --rate nan", "--rate"),
@@ -95,7 +95,7 @@ fn assert_refused(line: &str, told: &str, status: i32) {
 }
 
 #[test]
-fn a_server_that_never_answers_is_found_before_the_load() {
+fn a_server_that_never_responds_is_found_before_the_load() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let output =
         output(&format!("run --timeout 50ms --url http://{}/", listener.local_addr().unwrap()));
@@ -201,7 +201,7 @@ fn a_run_that_spun_reports_for_how_long() {
 }
 
 #[test]
-fn what_is_required_and_missed_is_named_with_status_3() {
+fn a_missed_requirement_is_named_with_status_3() {
     // Two connections cannot start a request every millisecond if each takes 100 ms.
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     let results = results(behind);
@@ -229,15 +229,15 @@ fn what_is_required_and_missed_is_named_with_status_3() {
 }
 
 #[test]
-fn a_load_of_which_half_is_missing_is_status_4() {
+fn a_load_with_half_of_its_slots_missing_has_status_4() {
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     for (requirement, status) in [
         ("mean service>=100ms", 4),
-        // Who says how much has to start has said enough.
+        // A requirement for `unstarted` replaces the default limit.
         ("unstarted<=500", 0),
         ("ratio>0.001", 0),
         ("unstarted=0", 3),
-        // What is missed counts first.
+        // A missed requirement takes precedence.
         ("p99 response<50ms", 3),
     ] {
         let output = nanopace(behind).arg(format!("--fail-if={requirement}")).output().unwrap();
@@ -250,8 +250,8 @@ fn a_load_of_which_half_is_missing_is_status_4() {
 }
 
 #[test]
-fn what_was_never_answered_is_not_fast() {
-    // A tenth of the slots are due while nothing is answered, and none of them is older than 100 ms.
+fn requests_without_a_response_do_not_count_as_fast() {
+    // A tenth of the slots are due during the stall, and none of them is older than 100 ms.
     let line = "run --rate 400 --duration 1s -c 2 --timeout 30s --target-stall 2s@900ms";
     let output = nanopace(line).arg("--fail-if=p99 response<10s").output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
@@ -304,12 +304,12 @@ fn a_url_needs_no_path() {
     let results = results("run --rate 1k/s --requests 2");
     let url = results["url"].as_str().unwrap().trim_end_matches('/').to_owned();
     let error = output(&format!("run --url {url}?x=1 --rate 1k/s --requests 2"));
-    // The target is gone, but it was looked for.
+    // The target does not exist any more, but the program tried to connect to it.
     assert!(String::from_utf8_lossy(&error.stderr).contains("/?x=1: connection refused"));
 }
 
 #[test]
-fn results_that_nobody_reads_are_an_error() {
+fn a_closed_standard_output_is_an_error() {
     for (line, status, told) in [
         ("run --rate 200 --requests 5", 1, "error: cannot write the report: Broken pipe"),
         ("run --rate 200 --requests 5 --json -", 1, "error: cannot write --json: Broken pipe"),
@@ -334,20 +334,20 @@ fn the_interval_log_holds_every_operation_and_its_maxima_in_milliseconds() {
     assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
     for tag in ["wait", "service", "response"] {
         let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
-        // The last one starts after 1.2 s, and an interval is a second.
+        // The last request starts after 1.2 s, and an interval lasts 1 s.
         assert!(counts.len() >= 2 && counts.iter().sum::<u64>() == 360, "{tag}: {counts:?}");
     }
     for entry in IntervalLogIterator::new(&log) {
         if let LogEntry::Interval(interval) = entry.unwrap() {
             let largest = Duration::from_nanos(decode(interval.encoded_histogram()).max());
             let told = Duration::from_secs_f64(interval.max() / 1e3);
-            // As exact as the number is written.
+            // The tolerance is the last written digit.
             assert!(told.abs_diff(largest) <= Duration::from_micros(1), "{told:?}, {largest:?}");
         }
     }
 }
 
-/// The lines of a log of values between commas, by their columns.
+/// The lines of a CSV log, by column.
 fn csv(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
     let names: Vec<_> = lines.next().unwrap().collect();
@@ -375,7 +375,7 @@ fn the_lines_of_all_seconds_add_up() {
 }
 
 #[test]
-fn what_is_logged_on_standard_output_is_nothing_else() {
+fn a_log_on_standard_output_contains_nothing_else() {
     let output = output("run --rate 500 --duration 1s --csv -");
     let log = csv(std::str::from_utf8(&output.stdout).unwrap());
     assert!(!log.is_empty() && log.iter().all(|line| line.len() == 20), "{output:?}");
@@ -383,7 +383,7 @@ fn what_is_logged_on_standard_output_is_nothing_else() {
 }
 
 #[test]
-fn a_log_is_there_while_the_run_goes_on() {
+fn a_log_is_written_during_the_run() {
     let mut run = nanopace("run --rate 100 --duration 1min --csv -");
     let mut run = run.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(run.stdout.take().unwrap()).lines();
@@ -394,7 +394,7 @@ fn a_log_is_there_while_the_run_goes_on() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_to_its_end_does_not_end_the_run() {
+fn a_log_whose_reader_stops_does_not_end_the_run() {
     let mut run = nanopace("run --rate 100 --duration 2s --csv -");
     let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(run.stdout.take());
@@ -418,6 +418,6 @@ fn a_page_is_written() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"), "{page}");
     assert!(page.contains("Authorization: (not shown)") && !page.contains("secret"), "{page}");
-    // Of the options, those that were given.
+    // Only options that were given are listed.
     assert!(page.contains(">requests</th>") && !page.contains(">connections</th>"), "{page}");
 }

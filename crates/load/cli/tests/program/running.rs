@@ -1,4 +1,4 @@
-//! Runs of the program: to their end, up to their first status, or side by side.
+//! Starts runs of the program and waits for their end or their first status, also in parallel.
 
 use crate::command::{nanopace, object, scratch};
 use serde_json::Value;
@@ -45,13 +45,13 @@ fn only_line(output: Output, status: i32) -> String {
     line
 }
 
-/// What a run has written to standard error, and where it goes on.
+/// The standard error of a run: the text so far, and the stream.
 pub(crate) struct Progress {
     pub(crate) said: String,
     pub(crate) errors: BufReader<ChildStderr>,
 }
 
-/// A run, its standard error read up to its first status: the schedule is at work.
+/// Starts a run, and reads its standard error up to its first status, when the schedule has started.
 pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
@@ -64,7 +64,7 @@ pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     (child, Progress { said, errors })
 }
 
-/// The embedded target of another run. It ends when it is dropped.
+/// The embedded target of another run, which ends when this is dropped.
 pub(crate) struct Target {
     pub(crate) process: Child,
     pub(crate) url: String,
@@ -89,7 +89,7 @@ impl Drop for Target {
     }
 }
 
-/// Checks each case in a thread of its own: most runs wait most of the time.
+/// Checks each case in a thread of its own, because runs mostly wait.
 pub(crate) fn side_by_side<C: Send>(
     cases: impl IntoIterator<Item = C>,
     check: impl Fn(C) + Send + Sync,

@@ -1,4 +1,4 @@
-//! Scenarios, against a shop that looks at every value that it gets.
+//! Tests scenarios against a shop server that checks every value that it receives.
 
 use crate::command::{nanopace, object};
 use crate::running::{Target, at_work, file as written, refusal};
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
 
-/// With what means something in JSON, in headers and in URLs.
+/// User names with characters that are special in JSON, in headers and in URLs.
 const USERS: [&str; 3] = ["ann", "b\"o/b", "größe"];
 
 const SHOP: &str = r#"
@@ -55,12 +55,12 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
 }
 
-/// The token of a user, whose number says where it looks next.
+/// The number in the token of a user, which decides the next page of that user.
 fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
 }
 
-/// Answers who comes with what it was given, and nobody else.
+/// The shop: accepts only requests with the values that its earlier responses gave out.
 fn shop(asked: &Asked) -> String {
     let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
     let number = number(asked.header("authorization"));
@@ -95,7 +95,7 @@ fn run(file: &str, options: &[&str]) -> Output {
     nanopace(&line).args(options).output().unwrap()
 }
 
-/// How many of each label have completed and failed.
+/// The numbers of completed and failed requests by label.
 fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
     let count = |label: &Value, name: &str| label[name].as_u64().unwrap();
     let labels = results["labels"].as_object().unwrap().iter();
@@ -103,7 +103,7 @@ fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
 }
 
 #[test]
-fn what_is_taken_from_an_answer_is_in_the_next_requests() {
+fn values_taken_from_a_response_are_in_the_next_requests() {
     let (address, asked) = server::answering(shop);
     let file = written("shop.toml", SHOP.replace("URL", &format!("http://{address}")));
     let output = run(&file, &["-n", "40", "-c", "4", "--data", &users()]);
@@ -121,7 +121,7 @@ fn what_is_taken_from_an_answer_is_in_the_next_requests() {
     let expected = expected.map(|(label, count)| (label.to_owned(), (count, 0)));
     assert_eq!(labels(&results), expected.into());
     assert_eq!(results["statuses"], json!({"200": 70, "201": 30}), "{results}");
-    // Each slot has its row in all of its steps, and other random values in each.
+    // Each slot has the same row in all of its steps, and different random values in each.
     let asked: Vec<_> = asked.try_iter().collect();
     let of = |path: &str| asked.iter().filter(|it| it.first.contains(path)).collect::<Vec<_>>();
     assert_eq!((of("PUT /login").len(), of("POST /order").len()), (31, 30));
@@ -134,7 +134,7 @@ fn what_is_taken_from_an_answer_is_in_the_next_requests() {
     let [first, second] =
         ["/login", "/carts"].map(|path| of(path).iter().map(dice).collect::<Vec<_>>());
     assert!(second.iter().all(|dice| !first.contains(dice)), "{first:?} {second:?}");
-    // A scenario takes as long as its parts; a step is due when its think time is over.
+    // A scenario takes as long as its steps together; a step is due at the end of the think time before it.
     let longest = |times: &Value| times["max"].as_f64().unwrap();
     let order = longest(&results["labels"]["order"]["response_time_ns"]);
     let whole = longest(&results["labels"]["buy"]["response_time_ns"]);
@@ -178,7 +178,7 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
         let results = object(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");
         assert_eq!(results["failed"], 12);
-        // Also of a step that is never sent.
+        // Also a step that is never sent.
         let steps = ["log in", "look", "order"].map(str::to_owned);
         assert_eq!(labels(&results), steps.into_iter().zip(counts).collect(), "{failure}");
         assert_eq!(results["url"], format!("scenarios of {path}"));
@@ -187,9 +187,9 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
     }
 }
 
-/// Before anything is sent, in one line.
+/// The error is one line, and nothing is sent.
 #[test]
-fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
+fn an_error_in_a_file_has_its_line_and_column() {
     let (address, asked) = server::server();
     let url = format!("http://{address}");
     let file = SHOP.replace("URL", &url);
@@ -285,7 +285,7 @@ fn what_is_wrong_in_a_file_is_told_with_line_and_column() {
 }
 
 #[test]
-fn what_is_no_file_of_scenarios_is_refused() {
+fn other_files_are_rejected_as_scenarios() {
     for (text, told) in [
         ("", "missing field `scenario`"),
         ("scenario = []", "there is no scenario in it"),
@@ -301,9 +301,9 @@ fn what_is_no_file_of_scenarios_is_refused() {
     assert!(stderr.contains("no-file.toml line 2 column 9: this is no UTF-8"), "{stderr}");
 }
 
-/// With the row of its slot, and with what was taken from earlier answers.
+/// Expected values can contain the row of the slot and values taken from earlier responses.
 #[test]
-fn answers_are_compared_with_what_is_filled_in() {
+fn responses_are_compared_with_filled_values() {
     let doubled = |asked: &Asked| {
         let (_, query) = asked.first.split_once('?').unwrap();
         let number: u64 = query.split(' ').next().unwrap().parse().unwrap();
@@ -328,9 +328,9 @@ fn answers_are_compared_with_what_is_filled_in() {
     assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
-/// Over HTTP/2, from headers of the embedded target of another run.
+/// The values come from headers of the embedded target of another run, over HTTP/2.
 #[test]
-fn answers_of_http2_are_looked_into_as_well() {
+fn values_are_taken_from_http2_responses() {
     let target = Target::start("--target-body 10");
     let url = &target.url;
     let text = format!(
@@ -351,10 +351,10 @@ fn answers_of_http2_are_looked_into_as_well() {
     assert_eq!(labels(&results), expected.into());
 }
 
-/// The steps that ended have been counted.
+/// Steps that have ended are counted.
 #[cfg(unix)]
 #[test]
-fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
+fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
     use crate::command::signal;
     use std::io::{BufRead, Read};
     let first_only = |asked: &Asked| {
@@ -377,15 +377,15 @@ fn a_scenario_that_is_given_up_leaves_its_steps_counted() {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()), "{results}");
-    // That is no success.
+    // The run is not a success.
     assert_eq!(output.status.code(), Some(4), "{results}");
     let expected = [("first".to_owned(), (4, 0)), ("second".to_owned(), (0, 0))];
     assert_eq!(labels(&results), expected.into());
 }
 
-/// The target answers at once: whatever is late is so because of the setting.
+/// The target responds at once, so only the think times cause lateness.
 #[test]
-fn think_times_that_hold_the_connections_are_told_as_that() {
+fn lateness_from_think_times_is_attributed_to_them() {
     let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));
     let text = format!(
         "[[scenario]]\nname = \"two\"\n[[scenario.step]]\nname = \"one\"\nurl = \"http://{address}\"\n\
@@ -420,14 +420,14 @@ fn a_scenario_of_one_step_has_its_label() {
     let ran = || object(&run(&file, &["-n", "3"]));
     let first = ran();
     assert_eq!(labels(&first), [("only".to_owned(), (3, 0))].into());
-    // Whether its text was changed, is told when runs are compared.
+    // The hash lets a comparison report whether the file was changed.
     assert_eq!(ran()["scenario_hash"], first["scenario_hash"]);
     fs::write(&file, format!("{text}# another\n")).unwrap();
     assert_ne!(ran()["scenario_hash"], first["scenario_hash"]);
 }
 
 #[test]
-fn the_example_of_the_manual_is_taken() {
+fn the_example_of_the_manual_is_accepted() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, rest) = page.split_once("```toml\n[[scenario]]").unwrap();

@@ -1,5 +1,5 @@
-//! `nanopace search` as its users see it. A busy machine may make the answer lower, or hide it behind
-//! the generator's limit; what no machine can do is asserted.
+//! Tests `nanopace search`. On a busy machine the result may be lower, or the generator may be the limit, so
+//! the tests assert only what holds on every machine.
 
 use crate::command::{nanopace, object};
 use crate::server::{Asked, serving};
@@ -35,14 +35,14 @@ fn assert_status(output: &Output, results: &Value) {
 }
 
 #[test]
-fn no_more_is_found_than_connections_can_carry() {
+fn the_result_is_at_most_what_connections_can_carry() {
     let folder = TempDir::new().unwrap();
     let svg = folder.path().join("rates.svg");
     let limits = "--target-latency 10ms -c 8 --until \"p90 response < 30ms\"";
     let steps = "--from 400 --step 500ms --settle 100ms --max-steps 20";
     let (output, results) = search(&format!("{limits} {steps} --svg {}", svg.display()));
     assert_status(&output, &results);
-    // Eight answers in 10 ms make 800/s; eight more are on their way at the end of a step of half a
+    // Eight responses in 10 ms are 800/s. Eight more requests are in flight at the end of a step of half a
     // second, and one request in a hundred may be missing.
     let most = (800.0 + 8.0 / 0.5) / 0.99;
     let steps = results["steps"].as_array().unwrap();
@@ -59,7 +59,7 @@ fn no_more_is_found_than_connections_can_carry() {
             "{results}"
         );
     }
-    // The report has a line for each step, and the answer.
+    // The report has a line for each step, and the result.
     let report = String::from_utf8(output.stderr).unwrap();
     assert!(report.contains(results["answer"].as_str().unwrap()), "{report}");
     let last = format!("\n{:>4} ", steps.len());
@@ -69,7 +69,7 @@ fn no_more_is_found_than_connections_can_carry() {
 }
 
 #[test]
-fn what_no_rate_keeps_is_status_3() {
+fn an_objective_that_no_rate_meets_has_status_3() {
     let options = "--target-latency 30ms --until \"p50 response < 10ms\"";
     let steps = "--from 100 --min 50 --step 100ms --settle 0s";
     let (output, results) = search(&format!("{options} {steps}"));
@@ -78,7 +78,7 @@ fn what_no_rate_keeps_is_status_3() {
     let steps = results["steps"].as_array().unwrap();
     let rates: Vec<_> = steps.iter().map(|step| step["target_rate"].as_f64().unwrap()).collect();
     assert!(rates.contains(&50.0), "{output:?}");
-    // Where the generator was the limit at 50/s, rates above that are tried.
+    // If the generator was the limit at 50/s, higher rates are tried.
     let is_known = results["conclusion"]["result"] == "none-kept";
     let asked = |&rate: &f64| {
         if is_known { [100.0, 50.0].contains(&rate) } else { (50.0..=100.0).contains(&rate) }
@@ -87,7 +87,7 @@ fn what_no_rate_keeps_is_status_3() {
 }
 
 #[test]
-fn failures_break_every_promise() {
+fn failures_miss_every_objective() {
     let options = "--target-errors 50% --until \"p50 response < 10s\"";
     let steps = "--from 200 --min 200 --step 500ms --settle 0s";
     let (output, results) = search(&format!("{options} {steps}"));
@@ -107,7 +107,7 @@ fn a_step_ends_once_too_many_requests_have_failed() {
     }
 }
 
-/// The URL of a server that counts requests and its open connections, and answers by a status for both.
+/// The URL of a server that counts requests and open connections. `status` maps both to the status of a response.
 fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
     let (requests, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let address = serving(move |mut stream, connection| {
@@ -127,21 +127,21 @@ fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> Strin
 
 const QUICK: &str = "--from 400 --step 300ms --settle 100ms -c 4 --until \"p50 response < 10s\"";
 
-/// The machine stood still, or had no time.
+/// Whether the machine stalled or was too busy.
 fn was_held_up(step: &Value) -> bool {
     step["cause"] == "generator"
 }
 
-/// The target fails, by the failure that is told.
+/// Searches a failing target, and checks that the report names the failure.
 fn assert_failing(options: &str, told: &str) -> Value {
     let (output, results) = search(&format!("{QUICK} {options}"));
     assert_eq!(results["ended"], "target-failing", "{results}");
     assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
-    // It has tried higher or lower rates, whatever came of them.
+    // Higher or lower rates were tried, with any result.
     assert!(!answer.contains("was tried"), "{answer}");
-    // Only the last step was lost on it. One in which the machine stood still may have no requests.
+    // Only the last step failed. A step during a stall of the machine may have no requests.
     let (last, others) = results["steps"].as_array().unwrap().split_last().unwrap();
     if !was_held_up(last) {
         assert_eq!(last["errors"], 1.0, "{results}");
@@ -158,12 +158,12 @@ fn a_target_that_fails_all_requests_ends_the_search() {
     let results = assert_failing("--target-errors 100%", "status 500");
     let steps = results["steps"].as_array().unwrap();
     assert!(steps.iter().filter(|step| !was_held_up(step)).count() <= 1, "{results}");
-    // It may also begin in the middle.
+    // The failure may also begin in the middle of a step.
     let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
     assert_failing(&format!("--url {url}"), "status 503");
 }
 
-/// From then on all connections wait, and requests may not even start.
+/// From then on, all connections wait, and requests may not even start.
 #[test]
 fn a_target_that_falls_silent_ends_the_search() {
     let silence = || loop {
@@ -178,7 +178,7 @@ fn a_target_that_falls_silent_ends_the_search() {
     assert!(idle.count() <= 1, "{results}");
 }
 
-/// It answers a request alone.
+/// The server still responds to a single request.
 #[test]
 fn a_target_that_fails_only_under_load_does_not_end_the_search() {
     let url = server(|_, open| if open == 1 { 200 } else { 503 });
@@ -208,7 +208,7 @@ fn a_search_has_bounds() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_line_and_status_2() {
+fn an_invalid_search_prints_one_line_and_has_status_2() {
     for (options, told) in [
         (&["--until", "p99 response > 5ms"][..], "write for example p99 response < 50ms"),
         (&["--arrivals", "replay:x"], "write even"),

@@ -1,4 +1,4 @@
-//! Servers in this process, which report the requests that they get.
+//! Runs servers in this process that report their requests.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,11 +9,11 @@ use std::thread;
 /// A request.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    /// The number of its connection, from 0 on.
+    /// The number of the connection, counted from 0.
     pub(crate) connection: usize,
-    /// Without the end of the line.
+    /// The first line, without its line break.
     pub(crate) first: String,
-    /// Names in small letters.
+    /// The headers, with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -37,7 +37,7 @@ impl Asked {
         self.headers.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
     }
 
-    /// The part of the first line that stands for the path and the query.
+    /// The path and the query in the first line.
     pub(crate) fn path(&self) -> &str {
         self.first.split(' ').nth(1).unwrap()
     }
@@ -54,12 +54,12 @@ fn line(stream: &mut impl BufRead) -> Option<String> {
     line.strip_suffix("\r\n").map(str::to_owned)
 }
 
-/// The address of a server that answers every request by 204, and its requests.
+/// The address of a server that responds to every request with 204, and its requests.
 pub(crate) fn server() -> (String, Receiver<Asked>) {
     answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
 }
 
-/// The same for a server with these answers. An empty answer leaves its request waiting.
+/// The address of a server with these responses, and its requests. A request with an empty response is left waiting.
 pub(crate) fn answering(
     answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
 ) -> (String, Receiver<Asked>) {

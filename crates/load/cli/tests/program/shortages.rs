@@ -1,4 +1,4 @@
-//! Limits of the generator's machine, which are not the target's fault.
+//! Tests limits of the generator's machine, which must not be attributed to the target.
 
 #![cfg(target_os = "linux")]
 
@@ -28,9 +28,9 @@ fn fails(csv: &Path) -> bool {
     failed * 50 > started
 }
 
-/// From then on no connection can be opened, and each request needs one.
+/// Once the limit is reached, no connection can be opened, and each request needs a new one.
 #[test]
-fn too_many_open_files_are_the_generators_failure() {
+fn too_many_open_files_are_a_failure_of_the_generator() {
     let csv = scratch("shortage.csv");
     let csv_path = csv.display();
     let load = "run --rate 100 -c 2 --duration 1h --disable-keepalive --json -";
@@ -42,13 +42,13 @@ fn too_many_open_files_are_the_generators_failure() {
         thread::sleep(Duration::from_millis(100));
     }
     signal(child.id(), "-INT");
-    // The object comes first, and is more than a pipe holds.
+    // The object is written first, and is larger than a pipe's buffer.
     let results = object(&child.wait_with_output().unwrap());
     let mut report = String::new();
     progress.errors.read_to_string(&mut report).unwrap();
     let kind = "too many open files (EMFILE)";
     let failed = count(&results, kind);
-    // A connection may still have been in the queue of the target, which could not accept it either.
+    // A connection may still have been in the queue of the target, which could not accept it.
     assert!(failed > 0, "{results}");
     assert_eq!(results["verdict"], "generator-failing", "{results}");
     let told =
@@ -58,7 +58,7 @@ fn too_many_open_files_are_the_generators_failure() {
     assert!(report.contains(&told) && report.contains(advice), "{report}");
 }
 
-/// It answers one request, and takes no more connections from its queue.
+/// A server that responds to one request, and then accepts no more connections.
 fn full(path: &Path) {
     let _ = fs::remove_file(path);
     let listener = UnixListener::bind(path).unwrap();
@@ -76,7 +76,7 @@ fn full(path: &Path) {
 }
 
 #[test]
-fn a_unix_socket_whose_queue_is_full_is_told_with_what_to_do() {
+fn the_failure_for_a_full_queue_of_a_unix_socket_has_advice() {
     let path = scratch("full.sock");
     full(&path);
     let socket = path.to_str().unwrap();

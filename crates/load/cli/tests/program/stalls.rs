@@ -1,11 +1,11 @@
-//! A target that stalls, against the closed form: what a queue with one server for each connection
-//! would report, slot by slot.
+//! Compares reports about a stalling target with the closed form: the times of a queue with one server for
+//! each connection, slot by slot.
 
 use serde_json::Value;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Milliseconds of the run, of the stall, and between them.
+/// The lengths of the run and the stall, and the time between their starts, in milliseconds.
 const END: u64 = 2_400;
 const STALL: u64 = 1_000;
 const START: u64 = 600;
@@ -19,13 +19,13 @@ fn results(connections: u32, duration: u64) -> Value {
     crate::running::results(&line)
 }
 
-/// The response times in ms of a target that answers at once, but not during the stall: slots are
-/// started in their order, each as soon as a connection is free.
+/// The response times in ms of a target that responds at once, except during the stall. Slots are started in
+/// order, each as soon as a connection is free.
 fn closed_form(end: u64) -> Vec<u64> {
     let answered =
         |due: u64| if (START..START + STALL).contains(&due) { START + STALL } else { due };
     let slots = (0..RATE * end / 1_000).map(|slot| slot * 1_000 / RATE);
-    // What has no answer at the end has this age.
+    // A request without a response at the end counts with its age.
     let mut times: Vec<u64> = slots.map(|due| answered(due).min(end) - due).collect();
     times.sort_unstable();
     times
@@ -46,14 +46,14 @@ fn every_slot_of_a_stall_has_its_response_time() {
         for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900), ("max", 10_000)] {
             let reported = results["response_time_ns"][name].as_u64().unwrap() / 1_000_000;
             let expected = expected(&times, per_10_000);
-            // Nothing is answered earlier, except for what a histogram rounds. A busy machine is
-            // later by what it takes to send what has gathered.
+            // No response is earlier, except for rounding in the histogram. A busy machine is later by
+            // the time that it takes to send the backlog.
             assert!(
                 reported + 3 >= expected,
                 "{connections}: {name} is {reported} ms, not {expected}: {results}"
             );
         }
-        // With a connection for each slot of the stall, all of them start on time.
+        // If there is a connection for each slot of the stall, all slots start on time.
         if u64::from(connections) < RATE * STALL / 1_000 {
             assert_ne!(results["verdict"], "on-schedule", "{results}");
         }
@@ -62,8 +62,8 @@ fn every_slot_of_a_stall_has_its_response_time() {
 
 #[test]
 fn a_run_that_ends_in_a_stall_does_not_hide_it() {
-    // The schedule ends 700 ms into the stall. What is due then, and has not started, is as late as
-    // it is old; on two connections the rest is answered when the stall is over.
+    // The schedule ends 700 ms after the start of the stall. The lateness of a slot that is due and has not
+    // started is its age. The requests on the two connections get their responses after the stall.
     let results = results(2, START + 700);
     let times = closed_form(START + 700);
     for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900)] {
@@ -72,13 +72,13 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
         assert!(reported + 3 >= expected, "{name} is {reported} ms, not {expected}: {results}");
     }
     assert!(results["unstarted"].as_u64().unwrap() >= 690, "{results}");
-    // A machine that is busy may add to it, but not as much, or the run warns of it.
+    // A busy machine may add lateness, but less than this, or the run warns of it.
     let by = |who: &str| results["lateness"][who].as_f64().unwrap();
     let is_scarce = results["warnings"] != Value::Array(Vec::new());
     assert!(by("target_seconds") > by("generator_seconds") || is_scarce, "{results}");
 }
 
-/// Which slots are due in an interval: one each millisecond, and at its end none any more.
+/// The slots that are due in an interval: one per millisecond, without the end.
 fn due(interval: &Value) -> Range<u64> {
     let slot = |name: &str| {
         let moment = Duration::from_secs_f64(interval[name].as_f64().unwrap());
@@ -88,13 +88,13 @@ fn due(interval: &Value) -> Range<u64> {
 }
 
 #[test]
-fn an_interval_has_what_became_of_its_own_slots() {
+fn an_interval_counts_the_results_of_its_own_slots() {
     for end in [END, START + 700] {
         let results = results(2, end);
         for interval in results["rate_over_time"].as_array().unwrap() {
             let (due, own) = (due(interval), &interval["by_intended_start"]);
             assert_eq!(own["due"], due.end - due.start, "{interval}");
-            // The slots of a stall are answered when it is over, or never start.
+            // The slots of a stall get their responses after it, or never start.
             let latest = due.end.saturating_sub(1);
             if due.start >= START && latest < START + STALL && !due.is_empty() {
                 let at_least = (START + STALL).min(end) - latest;

@@ -1,4 +1,4 @@
-//! What a run with `--kernel-timestamps` tells of the generator's own part of the service time.
+//! Tests the generator's own part of the service time, which `--kernel-timestamps` measures.
 
 use crate::command::{nanopace, object, signal};
 use crate::running::refusal;
@@ -12,9 +12,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the server or the generator does nothing.
+/// How long the server or the generator is stopped.
 const HELD: Duration = Duration::from_millis(400);
-/// Histograms have three digits.
+/// The rounding of a histogram with three significant digits.
 const DIGITS: f64 = 1.002;
 
 /// The longest of these times, in nanoseconds.
@@ -22,7 +22,7 @@ fn max(results: &Value, times: &str) -> f64 {
     results[times]["max"].as_f64().unwrap_or_else(|| panic!("{times}: {results}"))
 }
 
-/// Connections, each when the head of a request has been read on it.
+/// A server that returns each connection after it has read the head of a request.
 fn server() -> (String, Receiver<TcpStream>) {
     let (sender, asked) = mpsc::channel();
     let address = serving(move |stream, connection| {
@@ -39,8 +39,8 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// The results of a run of one request, which `serve` answers. Another one was sent before the run. The kernel begins
-/// to stamp when it finds time for that, so a run without stamps is followed by another one.
+/// The results of a run of one request, to which `serve` responds. A probe is sent before the run. The kernel starts
+/// timestamps with a delay, so a run without timestamps is repeated.
 fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {
         let (url, asked) = server();
@@ -56,7 +56,7 @@ fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     (0..50).map(|_| attempt()).find(is_stamped).expect("the kernel stamps")
 }
 
-/// Whether all threads of a process stand still.
+/// Whether all threads of a process are stopped.
 fn is_stopped(process: u32) -> bool {
     let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
     threads.all(|thread| {
@@ -65,7 +65,7 @@ fn is_stopped(process: u32) -> bool {
 }
 
 #[test]
-fn an_answer_that_lies_in_the_kernel_is_the_generators_part() {
+fn the_time_of_a_response_in_the_kernel_is_attributed_to_the_generator() {
     let mut held = Duration::ZERO;
     let results = one(|stream, child| {
         signal(child.id(), "-STOP");
@@ -87,7 +87,7 @@ fn an_answer_that_lies_in_the_kernel_is_the_generators_part() {
 }
 
 #[test]
-fn a_stall_of_the_server_is_not_the_generators_part() {
+fn a_stall_of_the_server_is_not_attributed_to_the_generator() {
     let mut stalled = Duration::ZERO;
     let results = one(|stream, _| {
         let begin = Instant::now();
@@ -102,7 +102,7 @@ fn a_stall_of_the_server_is_not_the_generators_part() {
 }
 
 #[test]
-fn every_answer_is_stamped_or_counted() {
+fn every_response_has_a_timestamp_or_counts_as_unknown() {
     let load = "run --rate 500/s -n 100 -c 4 --warmup 50ms --kernel-timestamps --json -";
     let output = nanopace(load).output().unwrap();
     let (results, report) = (object(&output), String::from_utf8_lossy(&output.stderr));
@@ -118,7 +118,7 @@ fn every_answer_is_stamped_or_counted() {
 }
 
 #[test]
-fn what_is_required_may_be_about_reading() {
+fn a_requirement_can_limit_reading_times() {
     for (required, status) in [("max reading < 1ns", 3), ("p99 sending < 1h", 0)] {
         let mut run = nanopace("run --rate 100/s -n 5 --kernel-timestamps --fail-if");
         assert_eq!(run.arg(required).output().unwrap().status.code(), Some(status), "{required}");
@@ -126,7 +126,7 @@ fn what_is_required_may_be_about_reading() {
 }
 
 #[test]
-fn what_has_no_stamps_is_refused() {
+fn connections_without_timestamps_are_rejected() {
     for (options, advice) in [
         ("--http2", "--kernel-timestamps is for HTTP/1.1: leave --http2 out"),
         #[cfg(feature = "target-tls")]

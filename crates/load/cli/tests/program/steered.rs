@@ -1,4 +1,4 @@
-//! A run that is steered from outside, and a client that sends it anything.
+//! Starts a run with a control server, and provides a client that sends arbitrary bytes to it.
 
 use crate::command::nanopace;
 use serde_json::Value;
@@ -8,19 +8,19 @@ use std::process::{Child, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A run with its control server. It is killed when this is dropped.
+/// A run with its control server. The run is killed when this is dropped.
 pub(crate) struct Steered {
     child: Option<Child>,
     stderr: Option<JoinHandle<String>>,
-    /// Where the server is.
+    /// The address of the control server.
     pub(crate) address: String,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// In lower case.
+    /// The head, in lower case.
     pub(crate) head: String,
     pub(crate) body: String,
 }
@@ -32,7 +32,7 @@ impl Answer {
 }
 
 impl Steered {
-    /// Starts a run with these options, on any port.
+    /// Starts a run with these options, and its control server on a free port.
     pub(crate) fn start(options: &[&str]) -> Steered {
         let mut command = nanopace("run --json -");
         command.args(options);
@@ -54,7 +54,7 @@ impl Steered {
         Steered { child: Some(child), stderr: Some(thread::spawn(rest)), address }
     }
 
-    /// The answer to a request.
+    /// Sends a request, and returns the response.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
         let has = |name: &str| headers.iter().any(|header| header.starts_with(name));
         let mut head = vec![format!("{method} {path} HTTP/1.1"), "Connection: close".to_owned()];
@@ -68,10 +68,10 @@ impl Steered {
         self.send(&[head.join("\r\n").as_bytes(), b"\r\n\r\n", body].concat())
     }
 
-    /// The answer to these bytes.
+    /// Sends these bytes, and returns the response.
     pub(crate) fn send(&self, request: &[u8]) -> Answer {
         let mut stream = self.connect();
-        // The server may have answered before it has read everything.
+        // The server may respond before it has read everything.
         let _ = stream.write_all(request);
         let _ = stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();
@@ -95,7 +95,7 @@ impl Steered {
         self.wait_until_with(&[], is_expected)
     }
 
-    /// The same for a client that sends these headers.
+    /// Waits with a client that sends these headers until the state is as expected.
     pub(crate) fn wait_until_with(
         &self,
         headers: &[&str],
@@ -112,7 +112,7 @@ impl Steered {
         }
     }
 
-    /// Ends the run; returns its results, and what it wrote to standard error.
+    /// Ends the run. Returns its results and its standard error.
     pub(crate) fn stop(self, headers: &[&str]) -> (Value, String) {
         assert_eq!(self.ask("POST", "/stop", headers, b"").status, 200);
         self.end()
@@ -122,7 +122,7 @@ impl Steered {
     pub(crate) fn end(mut self) -> (Value, String) {
         let output: Output = self.child.take().unwrap().wait_with_output().unwrap();
         let stderr = self.stderr.take().unwrap().join().unwrap();
-        // 3: more requests failed than a run may have. 4: slots were overdue when it was ended.
+        // 3: too many requests failed. 4: slots were overdue when the run was ended.
         assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{stderr}");
         (serde_json::from_slice(&output.stdout).unwrap(), stderr)
     }

@@ -1,4 +1,4 @@
-//! Whose fault it is when a real process is stopped, on a machine that has more and more to do.
+//! Tests which side a stop of a real process is attributed to, on an idle machine and on a busy one.
 
 use crate::command::{object, signal};
 use crate::running::{Target, at_work};
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long somebody is stopped.
+/// How long a process is stopped.
 const STOP: Duration = Duration::from_millis(1_500);
 /// Requests per second.
 const RATE: f64 = 500.0;
 
-/// Stops a process. Returns for how long, without times in which this process was not run either.
+/// Stops a process. Returns the length of the stop, without times in which this process did not run either.
 fn stop_for_a_while(process: u32) -> Duration {
     const TURN: Duration = Duration::from_millis(10);
     signal(process, "-STOP");
@@ -29,8 +29,8 @@ fn stop_for_a_while(process: u32) -> Duration {
     stopped
 }
 
-/// The results of a run of this strictness whose generator or target is stopped, whoever `choose` names, and for how
-/// long it was.
+/// The results of a run with this strictness, and the length of the stop. `choose` returns the process to stop, the
+/// generator or the target.
 fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, Duration) {
     let target = Target::start("--target-latency 25ms --target-body 10");
     let Target { url, .. } = &target;
@@ -43,14 +43,14 @@ fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, D
     (object(&generator.wait_with_output().unwrap()), stopped)
 }
 
-/// What slots waited for during the stop alone, in seconds and summed over them: half of that, because
-/// 32 connections take some of them.
+/// The least lateness from the stop, in seconds summed over all slots. It is half of the slots' waits during the
+/// stop, because 32 connections take some of the slots.
 fn least(stopped: Duration) -> f64 {
     RATE * stopped.as_secs_f64().powi(2) / 2.0 / 2.0
 }
 
-/// Whoever was stopped has the lateness of the stop, however busy the machine is; and the verdict, unless
-/// it is so busy that the run says so.
+/// Checks that the lateness of the stop is attributed to the stopped process, however busy the machine is. The verdict
+/// must name it, unless the run warns that the machine is too busy.
 fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: u32) {
     let seconds = results["lateness"][format!("{who}_seconds")].as_f64().unwrap();
     assert!(seconds >= least(*stopped), "{who}, {busy_loops} busy loops, {stopped:?}: {results}");
@@ -61,12 +61,12 @@ fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: 
 
 #[test]
 fn the_verdict_names_the_process_that_was_stopped() {
-    // A burst ratio makes up for nobody's stop.
+    // A burst ratio must not compensate for a stop.
     for (busy_loops, strictness) in [(0, 1.1), (4, 0.0)] {
         let is_over = AtomicBool::new(false);
         let [own, other] = thread::scope(|scope| {
             for _ in 0..busy_loops {
-                // Relaxed: they only have to end some time.
+                // Relaxed: the threads only have to end at some time.
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
                         hint::spin_loop();

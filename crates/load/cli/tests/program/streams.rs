@@ -1,4 +1,4 @@
-//! Streamed answers, from a server that sends events one after the other.
+//! Tests streamed responses, from a server that sends one event after the other.
 
 use crate::command::{nanopace, object, scratch};
 use crate::running::refusal;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Before each event.
+/// The pause before each event.
 const PAUSE: Duration = Duration::from_millis(15);
 const EVENTS: u32 = 3;
 
@@ -64,7 +64,7 @@ fn first_items_and_gaps_are_timed() {
             assert_eq!(results[key]["count"], count, "{key}: {results}");
         }
         assert_eq!(results["items"], 60, "{results}");
-        // The server pauses as long or longer before each event.
+        // The server pauses at least this long before each event.
         let last = mean("first_item_time_ns") + 2.0 * mean("item_gap_time_ns");
         let pauses = (PAUSE * EVENTS).as_secs_f64() * 1e9;
         assert!(last >= 0.99 * pauses && last <= 1.01 * mean("service_time_ns"), "{results}");
@@ -78,9 +78,9 @@ fn first_items_and_gaps_are_timed() {
     }
 }
 
-/// The first item is behind one pause at least, and a gap is.
+/// The first item arrives after at least one pause, and each gap has at least one.
 #[test]
-fn what_is_required_may_be_about_items() {
+fn a_requirement_can_limit_item_times() {
     let url = server(Some(EVENTS));
     let junit = scratch("items.xml");
     let status = |options: &[&str]| {
@@ -110,7 +110,7 @@ fn what_is_required_may_be_about_items() {
 }
 
 #[test]
-fn what_is_not_timed_cannot_be_required() {
+fn a_requirement_for_times_that_are_not_measured_is_rejected() {
     for options in
         [["run", "--fail-if", "p99 first-item < 1s"], ["search", "--until", "p99 first-item < 1s"]]
     {
@@ -141,10 +141,10 @@ fn lines_are_items_over_http2_as_well() {
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }
 
-/// Such an answer is there, however long it goes on; and what came of it counts, also if it is given up.
+/// The target counts as available although its response does not end. Items count also if their response is given up.
 #[cfg(unix)]
 #[test]
-fn an_answer_that_never_ends_is_timed_as_far_as_it_came() {
+fn the_items_of_an_endless_response_are_timed() {
     use crate::command::signal;
     use crate::running::at_work;
     use std::io::{BufRead, Read};

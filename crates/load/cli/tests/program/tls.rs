@@ -1,4 +1,4 @@
-//! Certificates, and servers that speak TLS.
+//! Provides certificates and TLS configurations for servers.
 
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::crypto::ring::default_provider;
@@ -8,12 +8,12 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use std::sync::Arc;
 
-/// A certificate of this machine, signed by itself.
+/// A self-signed certificate for this machine.
 pub(crate) fn certificate() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
-/// A server with its own certificate, which requires the client's certificate if there is one here.
+/// The configuration of a server with its own certificate. It requires the client's certificate if one is given.
 pub(crate) fn config(
     own: &CertifiedKey<KeyPair>,
     client: Option<&CertifiedKey<KeyPair>>,

@@ -1,4 +1,4 @@
-//! Fleets of runs at real servers: where none is installed, a line says so.
+//! Tests fleets of runs with real stores. If no store is installed, a line reports it.
 
 use crate::command::{nanopace, object, scratch, signal};
 use nanopace_services::{Engine, Server};
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Only one fleet at a time: they would take each other's processor time.
+/// Allows only one fleet at a time, because fleets would compete for CPU time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -27,14 +27,14 @@ fn node(server: &Server, options: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// What it ended with, and its results.
+/// The output of a node that has ended, and its results.
 fn ended(child: Child) -> (Output, Value) {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     (output, results)
 }
 
-/// The lines of a node until one of them has the text.
+/// Reads the lines of a node until one of them contains the text.
 fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     let (mut all, mut line) = (String::new(), String::new());
@@ -46,7 +46,7 @@ fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
     progress
 }
 
-/// What a command about the run `test` says, which must succeed.
+/// The output of a command about the run `test`, which must succeed.
 fn asked(server: &Server, line: &str) -> String {
     let output = nanopace(line).env("NANOPACE_STORE", server.url()).output().unwrap();
     assert!(output.status.success(), "{line}: {output:?}");
@@ -59,18 +59,18 @@ fn report(server: &Server, options: &[&str]) -> Output {
     command.args(options).env("NANOPACE_STORE", server.url()).output().unwrap()
 }
 
-/// Waits until a state is as it should be.
+/// Waits until the state is as expected.
 fn wait_until(server: &Server, is_so: impl Fn(&Value) -> bool) -> Value {
     wait_until_told(server, "status", is_so)
 }
 
-/// Waits until what a command about the run `test` tells is as it should be.
+/// Waits until the output of a command about the run `test` is as expected.
 fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let mut command = nanopace(&format!("fleet {what} test --json -"));
         let output = command.env("NANOPACE_STORE", server.url()).output().unwrap();
-        // There may be no run yet.
+        // The run may not exist yet.
         let state = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
         if !state.is_null() && is_so(&state) {
             return state;
@@ -80,7 +80,8 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// What the results of all nodes that saw the end have of the whole fleet. It decides their exit status.
+/// The part of the results about the whole fleet, which must be the same for all nodes that saw the end. It decides
+/// their exit status.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -98,10 +99,10 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// What the program does is the same with all engines, and what engines do is tested with the fleet.
+/// The program does the same with all engines, and the tests of the fleet cover the engines.
 const ONE_ENGINE: Engine = Engine::Redis;
 
-/// The address of a server that has nothing to say.
+/// The address of a server with empty responses.
 fn http_server() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -142,7 +143,7 @@ fn labels_of_all_nodes_are_added_up() {
     }
     let all = ["a", "b", "c"].map(|name| label(whole, name));
     assert_eq!(whole["completed"], all.iter().sum::<u64>(), "{whole}");
-    // Slots are shared out, and every third one of all has the first target.
+    // The nodes share the slots, and every third slot of the whole load has the first target.
     let account = &whole["account"];
     if account["lost"] == 0 && account["twice"] == 0 {
         assert_eq!(all, [67, 67, 66], "{whole}");
@@ -153,10 +154,10 @@ fn labels_of_all_nodes_are_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains("id=\"labels\""), "{text}");
 }
 
-/// Each answer of the target is one line. On Linux, the kernel stamps it.
+/// Each response of the target is one line. On Linux, it has kernel timestamps.
 #[test]
 #[ignore = "needs Redis"]
-fn times_of_the_parts_of_all_nodes_answers_are_added_up() {
+fn times_of_response_parts_are_added_up_over_all_nodes() {
     let _alone = alone();
     let server = Server::with(ONE_ENGINE).start().unwrap();
     let options = "--nodes 2 --rate 200/s --duration 1s --items lines";
@@ -197,7 +198,7 @@ fn four_nodes_make_one_load() {
         }
         assert_eq!(account["expected"], 800, "{whole}");
         assert_eq!(account["closes"], true, "{whole}");
-        // On a busy machine the store may seem to be away: what then starts twice is counted.
+        // On a busy machine the store may seem unavailable. Slots that then start twice are counted.
         let fired = account["fired"].as_u64().unwrap();
         assert_eq!((sum(&nodes, "started"), &whole["started"]), (fired, &fired.into()), "{whole}");
         assert_eq!(whole["completed"], sum(&nodes, "completed"));
@@ -215,14 +216,14 @@ fn four_nodes_make_one_load() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_that_is_killed_is_accounted_for() {
+fn the_account_includes_a_killed_node() {
     let _alone = alone();
     let server = Server::start(ONE_ENGINE).unwrap();
     let options = "--nodes 2 --rate 200/s --duration 6s";
     let [mut killed, other] = [(); 2].map(|()| node(&server, options));
     let has_told = |node: &Value| node["until_seconds"].as_f64().unwrap() > 1.0;
     let has_started = |node: &Value| node["fired"].as_u64().unwrap() > 150;
-    // Each has a target of its own.
+    // Each node has a target of its own.
     let has_completed = |label: &Value| label["completed"].as_u64().unwrap() > 50;
     wait_until_told(&server, "report", |whole| {
         let told = whole["nodes_with_results_so_far"].as_array().unwrap();
@@ -239,7 +240,7 @@ fn a_node_that_is_killed_is_accounted_for() {
     let account = &results["fleet"]["account"];
     assert_eq!((&account["expected"], &account["closes"]), (&1_200.into(), &false.into()));
     assert_eq!(results["fleet"]["nodes_with_results"], 1);
-    // What it did up to its last second is there.
+    // The results contain the node's work up to its last second.
     assert!(has_told(&results["fleet"]["nodes_with_results_so_far"][0]), "{results}");
     let started = [&results["fleet"]["started"], &results["started"]];
     let [all, own] = started.map(|count| count.as_u64().unwrap());
@@ -259,7 +260,7 @@ fn a_node_that_is_killed_is_accounted_for() {
     assert!(!text.contains("On schedule"), "{text}");
 }
 
-/// What is required is required of the whole fleet: neither node alone has so many requests.
+/// Requirements apply to the whole fleet: no single node has this many requests.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn requirements_are_about_the_whole_fleet() {
@@ -307,7 +308,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     );
     assert!(lines.last().unwrap().contains("ended"), "{text}");
     let nodes = nodes.map(ended);
-    // One of them shows the fleet, too.
+    // One of the nodes also shows the fleet.
     let shows = |(output, _): &&(Output, Value)| {
         String::from_utf8_lossy(&output.stderr).contains("2 nodes: ")
     };
@@ -322,7 +323,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     terminal.exp_eof().unwrap();
 }
 
-/// The report as a page, a JSON object and a log, of a fleet at 200/s.
+/// Checks the report of a fleet at 200/s as a page, a JSON object and a log.
 fn written_everywhere(server: &Server) {
     let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
@@ -331,7 +332,7 @@ fn written_everywhere(server: &Server) {
     let object: Value = serde_json::from_str(&object).unwrap();
     let intervals = object["rate_over_time"].as_array().unwrap();
     let number = |of: &Value| of.as_f64().unwrap();
-    // Before the node was killed, both have started of what there was.
+    // Before the node was killed, both nodes have started slots.
     assert_eq!([&intervals[0]["from_seconds"], &intervals[0]["to_seconds"]], [0.0, 1.0]);
     assert!((number(&intervals[0]["target_rate"]) - 200.0).abs() < 1e-6, "{object}");
     assert!(number(&intervals[0]["by_intended_start"]["completed"]) > 100.0, "{object}");
@@ -347,7 +348,7 @@ fn written_everywhere(server: &Server) {
             "{log}"
         );
     }
-    // Every element closed, as XML has it.
+    // All elements are closed, as in XML.
     let mut parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ").map(str::to_owned);
     let first = parts.next().unwrap();
     let page = parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1));
@@ -365,10 +366,10 @@ fn written_everywhere(server: &Server) {
     }
 }
 
-/// Its own part is reported all the same.
+/// The node still reports its own part.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_that_does_not_take_the_results_has_an_exit_status_of_its_own() {
+fn a_store_that_rejects_the_results_has_its_own_exit_status() {
     let _alone = alone();
     let fill = |server: &mut Server| {
         server.ask("CONFIG SET maxmemory 1").unwrap();
@@ -385,11 +386,11 @@ fn a_store_that_does_not_take_the_results_has_an_exit_status_of_its_own() {
     }
 }
 
-/// Nobody is left to finish for it. The same command at once waits until the run is over, and then makes
-/// the whole load.
+/// No node is left to finish the run. If the same command is started at once, it waits for the end of that run, and
+/// then performs the whole load.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_that_is_killed_near_the_end_leaves_nothing_running() {
+fn a_node_killed_near_the_end_leaves_no_run_in_progress() {
     let _alone = alone();
     let server = Server::start(ONE_ENGINE).unwrap();
     let options = "--nodes 2 --rate 200/s --duration 2s";
@@ -411,7 +412,7 @@ fn a_node_that_is_killed_near_the_end_leaves_nothing_running() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_node_that_comes_late_says_so() {
+fn a_node_that_joins_late_reports_it() {
     let _alone = alone();
     let server = Server::start(ONE_ENGINE).unwrap();
     let first = node(&server, "--rate 100/s --duration 4s");
@@ -427,7 +428,7 @@ fn a_node_that_comes_late_says_so() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn those_who_wait_say_so_and_can_leave() {
+fn waiting_nodes_report_it_and_can_leave() {
     let _alone = alone();
     let server = Server::start(ONE_ENGINE).unwrap();
     let mut waiting = node(&server, "--nodes 4 --rate 400/s --duration 1min");
@@ -445,7 +446,7 @@ fn those_who_wait_say_so_and_can_leave() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_running_fleet_is_steered_from_anywhere() {
+fn a_running_fleet_can_be_controlled_from_anywhere() {
     let _alone = alone();
     let server = Server::start(ONE_ENGINE).unwrap();
     let first = node(&server, "--nodes 2 --rate 100/s --duration 10min --frame 200ms");
@@ -458,7 +459,7 @@ fn a_running_fleet_is_steered_from_anywhere() {
     wait_until(&server, |state| state["state"] == "paused");
     asked(&server, "fleet resume test");
     wait_until(&server, |state| state["state"] == "running");
-    // Without a load a node takes the run's.
+    // A node without a load uses that of the run.
     let third = node(&server, "--fail-if completed>100000");
     wait_until(&server, |state| state["nodes"] == 3);
     let ramp = ["fleet", "shape", "test", "ramp 100/s..200/s 10min"];
@@ -466,7 +467,7 @@ fn a_running_fleet_is_steered_from_anywhere() {
     shape.args(ramp).env("NANOPACE_STORE", server.url());
     assert!(shape.status().unwrap().success());
     wait_until(&server, |state| state["shape"].as_str().unwrap().contains("ramp 100/s..200/s"));
-    // It leaves, so what is required of it is about its own part.
+    // The node leaves, so its requirements apply to its own part.
     signal(third.id(), "-INT");
     let third = ended(third);
     assert_eq!((third.0.status.code(), third.1.get("fleet")), (Some(3), None), "{third:?}");
@@ -484,7 +485,7 @@ fn a_running_fleet_is_steered_from_anywhere() {
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn what_is_wrong_is_said_in_a_line() {
+fn errors_are_one_line() {
     let run = "run --rate 10/s --duration 1s";
     for (line, told) in [
         (format!("{run} --run test"), "NANOPACE_STORE"),
@@ -559,10 +560,10 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
     assert!(output.status.success() && config.contains(&format!("nodes = {nodes}\n")), "{config}");
 }
 
-/// The store takes no other connections from there, and has a user that may do what the page lists.
+/// The store accepts only TLS, and has a user with the rights that the page lists.
 #[test]
 #[ignore = "needs Redis and Valkey"]
-fn a_store_with_tls_and_a_user_with_rights_is_enough() {
+fn a_fleet_needs_only_tls_and_the_listed_rights() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FLEET.md");
     let page = fs::read_to_string(page).unwrap();
     let rights: Vec<&str> = page.lines().filter(|line| line.starts_with('+')).collect();

@@ -1,4 +1,4 @@
-//! The program with servers that are installed: fleets with Redis and Valkey, and requests to nginx.
+//! Tests of the program with installed servers: fleets with Redis and Valkey, and requests to nginx.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! A real web server: HTTP/1.1, HTTP/2, TLS, and connections that it closes.
+//! Tests requests to a real web server: HTTP/1.1, HTTP/2, TLS, and connections that the server closes.
 
 use crate::command::{nanopace, object, signal};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// A running server, with the certificate that it shows.
+/// A running server, and its certificate.
 struct Nginx {
     child: Child,
     folder: PathBuf,
@@ -56,7 +56,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // The master ends its workers only when it is asked to.
+        // The master ends its workers only after this signal.
         signal(self.child.id(), "-TERM");
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
@@ -75,7 +75,7 @@ fn results(url: &str, options: &[&str]) -> Value {
 
 #[test]
 #[ignore = "needs nginx"]
-fn nginx_answers_every_request() {
+fn nginx_responds_to_every_request() {
     let nginx = Nginx::start();
     let certificate = nginx.folder.join("cert.pem");
     let trusted = ["--cacert", certificate.to_str().unwrap()];
@@ -92,7 +92,7 @@ fn nginx_answers_every_request() {
         (&tls, &["--http2", "--streams", "2", "--rate", "max", trusted[0], trusted[1]]),
     ] {
         let results = results(url, options);
-        // It closes each connection after seven requests, which costs none of them.
+        // It closes each connection after seven requests, and none of them fails.
         assert_eq!(results["completed"], 100, "{url} {options:?}: {results}");
         assert_eq!(results["statuses"]["200"], 100, "{results}");
         let set_ups = results["set_up_time_ns"]["count"].as_u64().unwrap();

@@ -1,4 +1,4 @@
-//! Reading interval logs.
+//! Reads interval logs.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -16,7 +16,7 @@ pub(crate) fn histograms(log: &[u8], tag: &str) -> Vec<Histogram<u64>> {
         .collect()
 }
 
-/// The histogram that is written as this text.
+/// The histogram encoded in this text.
 pub(crate) fn decode(text: &str) -> Histogram<u64> {
     let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text).unwrap();
     Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()

@@ -1,4 +1,4 @@
-//! What every report must add up to.
+//! Checks the sums that hold in every report.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(crate) fn assert_adds_up(results: &Value) {
     assert_near(in_intervals(results, "achieved_rate"), number("started"), results);
 }
 
-/// Times of which there are none have no percentiles, and others have all.
+/// Checks percentiles: all are null if there are no times, otherwise none is null.
 fn assert_known(value: &Value) {
     if let (Some(count), Some(fields)) = (value["count"].as_u64(), value.as_object()) {
         let mut times = fields.iter().filter(|(name, _)| !["count", "unknown"].contains(&&***name));

@@ -1,4 +1,4 @@
-//! The options of `nanopace calibrate`; the texts here are its `--help` page.
+//! Defines the options of `nanopace calibrate`. The texts here are its `--help` page.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The longest measurement: a day.
+/// The longest calibration: a day.
 const MAX_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {

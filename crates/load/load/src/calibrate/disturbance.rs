@@ -1,33 +1,33 @@
-//! How much other programs, interrupts and a hypervisor disturbed the measurements.
+//! Measures how much other programs, interrupts and a hypervisor disturbed the measurements.
 //!
-//! A thread that never sleeps has a processor all the time, unless something takes it. What other
-//! programs take is missing from the thread's processor time. What interrupts and a hypervisor take
-//! shows as gaps between its readings of the clock.
+//! A thread that never sleeps uses a core all the time, unless something else takes it. Time taken by
+//! other programs is missing from the thread's CPU time. Time taken by interrupts and a hypervisor
+//! appears as gaps between the thread's readings of the clock.
 
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The most that may be taken. The conclusions are drawn from 99th percentiles, and more than this
-/// would change those several times over.
+/// The largest share that may be taken. The conclusions are drawn from 99th percentiles, which a larger
+/// share would change several times over.
 const MOST_TAKEN: f64 = 0.05;
 
-/// What was taken from threads that never sleep, as shares of their time.
+/// The time taken from threads that never sleep, as shares of their time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Disturbance {
-    /// Taken by other programs, in the worst measurement. Nothing where it is not known.
+    /// The share taken by other programs in the worst measurement; `None` if it is unknown.
     pub(crate) by_others: Option<f64>,
-    /// Taken by anything, in gaps of the spinning thread. Nothing if that was not measured.
+    /// The share in gaps of the spinning thread, taken by anything; `None` if it was not measured.
     pub(crate) in_hiccups: Option<f64>,
 }
 
 impl Disturbance {
-    /// Whether it is too much to draw conclusions about the machine.
+    /// Whether the disturbance is too large to draw conclusions about the machine.
     pub(crate) fn is_too_much(self) -> bool {
         [self.by_others, self.in_hiccups].into_iter().flatten().any(|share| share > MOST_TAKEN)
     }
 }
 
-/// What took how much, as a clause.
+/// The shares as a clause.
 impl Display for Disturbance {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(share) = self.by_others.filter(|share| *share > MOST_TAKEN) {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn who_took_it_is_told_where_it_is_known() {
+    fn the_shares_are_named_where_they_are_known() {
         let taken = Disturbance { by_others: Some(0.31), in_hiccups: Some(0.4) };
         assert_eq!(
             taken.to_string(),

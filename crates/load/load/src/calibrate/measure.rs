@@ -1,4 +1,4 @@
-//! The measurements. Each runs in its own thread, so its thread settings end with it.
+//! Performs the measurements. Each runs in its own thread, so thread settings end with the measurement.
 
 use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
 use super::thread::{clock_source, cpu_time, set_fine_timers};
@@ -12,7 +12,7 @@ use std::panic;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a measurement may go on.
+/// The time limit of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'run> {
     start: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Bounds<'run> {
 }
 
 impl<'run> Bounds<'run> {
-    /// From now to `end`, or to an interrupt.
+    /// A limit from now to `end`, or to an interrupt.
     pub(crate) fn new(end: Instant, interrupt: &'run Interrupt) -> Bounds<'run> {
         Bounds { start: Instant::now(), end, interrupt }
     }
@@ -30,16 +30,16 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// The first tenth: the thread learns, and caches fill.
+    /// The first tenth of the time, in which the thread learns its sleep times and caches fill.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
 }
 
-/// How many readings or starts there are between two looks at the bounds.
+/// The number of readings or starts between two checks of the limit.
 const BATCH: u32 = 1_000;
 
-/// Measures what readings and starts cost, in turns.
+/// Measures the cost of clock readings and of starts, in turns.
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     in_a_thread(|| {
         let (tsc, system) = (TscClock::new(), StdClock::new());
@@ -63,7 +63,7 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     })
 }
 
-/// A pacer that is always late, so it never holds a start back.
+/// A pacer that is always late, so it never delays a start.
 fn behind() -> Pacer {
     const FASTEST: u64 = 10_000_000_000;
     Pacer::new(
@@ -84,8 +84,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps for `asked` again and again, but at least once: on a busy machine the time may be over
-/// before the thread has begun. Nothing if fine timers are wanted but not available.
+/// Sleeps for `asked` repeatedly, at least once: on a busy machine the time may end before the thread
+/// has begun. `None` if fine timers are requested but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -107,14 +107,14 @@ pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<
     })
 }
 
-/// A hiccup meter: reads the clock all the time and looks for gaps.
+/// A hiccup meter: reads the clock continuously and records the gaps.
 pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     in_a_thread(|| {
         let clock = TscClock::new();
         let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
         let (before, begin) = (cpu_time(), clock.now());
         while bounds.go_on() {
-            // The time spent on looking at the bounds is no hiccup.
+            // The time of checking the limit does not count as a gap.
             let mut last = clock.now();
             for _ in 0..BATCH {
                 let now = clock.now();
@@ -132,7 +132,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Starts at `hz` per second from one thread. Nothing if there was no time for a second start.
+/// Starts at `hz` per second from one thread. `None` if there was no time for a second start.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;
@@ -164,7 +164,7 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
     })
 }
 
-/// Intended and actual start of the next slot.
+/// The intended and the actual start of the next slot.
 fn start(pacer: &Pacer) -> Option<(Nanos, Nanos)> {
     let grant = pacer.acquire().ok()?;
     Some((grant.intended_start(), pacer.now()))
@@ -174,7 +174,7 @@ fn cpu_since(before: Option<Duration>) -> Option<Duration> {
     Some(cpu_time()?.saturating_sub(before?))
 }
 
-/// A histogram of three digits. It has all its memory from the start, so that it causes no gaps.
+/// A histogram with three significant digits. It allocates all its memory now, so that recording causes no gaps.
 fn histogram() -> Histogram<u64> {
     const MOST_NS: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, MOST_NS, 3)

@@ -1,4 +1,4 @@
-//! The results as one JSON object. Its names are a promise to the programs that read it.
+//! Defines the JSON object of the results. Programs read its names, so they stay the same.
 
 use super::disturbance::Disturbance;
 use super::recommend::{EvenRate, LimitedBy};
@@ -7,7 +7,7 @@ use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::recorded::percentiles::Percentiles;
 use serde::Serialize;
 
-/// The whole object. What was not measured is null or missing from its list.
+/// The whole object. A value that was not measured is null, or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,

@@ -1,4 +1,4 @@
-//! The percentiles of every measurement as a plot.
+//! Draws the percentiles of every measurement as a plot.
 
 use super::results::Results;
 use super::steps::{sleeps_name, starts_name};
@@ -18,17 +18,17 @@ struct Curve<'run> {
 const SIZE: (u32, u32) = (1_000, 560);
 /// The width of the curves' names.
 const LEGEND: u32 = 240;
-/// How many points a curve has from one nine to the next.
+/// The number of points of a curve per factor of ten of 1 / (1 - p).
 const STEPS: i32 = 20;
 /// Percentiles as 1 / (1 - p), the scale of the axis: 2 is p50 and 10 000 is p99.99.
 const TICKS: [(f64, &str); 5] =
     [(2.0, "p50"), (10.0, "p90"), (100.0, "p99"), (1_000.0, "p99.9"), (10_000.0, "p99.99")];
 
-/// The plot as a text in SVG.
+/// The plot as an SVG string.
 pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), &curves(results))
-        // As a text, the error does not borrow the drawing.
+        // As a string, the error does not borrow the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -127,7 +127,7 @@ mod tests {
         let mut times = Histogram::new(3).unwrap();
         (1..=100).for_each(|ns| times.record(ns).unwrap());
         let points = Curve { name: String::new(), times: &times }.points();
-        // p50 of 1 to 100; 100 values tell no more than p99.
+        // p50 of 1 to 100. With 100 values, p99 is the highest percentile.
         assert_eq!(points[0], (2.0, 50.0));
         assert!(points.iter().all(|&(rank, _)| rank <= 100.0), "{points:?}");
         times.clear();

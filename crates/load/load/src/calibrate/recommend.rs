@@ -1,27 +1,28 @@
-//! Conclusions from the measurements: the highest rate with even gaps, and the way to pause.
+//! Draws conclusions from the measurements: the highest rate with even gaps, and the recommended way to pause.
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the
-//! interval. Then hardly any gap between two starts is more than 25 % off. There are other limits:
-//! sleeping may take a share of a core, and beyond it starts come in clumps; hybrid has a budget for
-//! spinning, and beyond it sleeps; and no way of pausing makes starts closer than one start takes.
+//! interval. Then hardly any gap between two starts is more than 25 % off. There are three other limits.
+//! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid may
+//! spin for a limited share of a core; at higher rates, it sleeps. No way to pause makes the interval
+//! between starts shorter than the cost of a start.
 //!
 //! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleep costs
-//! least, then hybrid. Spinning and yielding take a whole core, so they are recommended only if
-//! there is a second one, and of the two the one that goes further. If no way keeps gaps even, it is
-//! the one that comes closest.
+//! least, then hybrid. Spinning and yielding use a whole core, so they are recommended only if there is a
+//! second core, and then the one of the two with the higher rate. If no way keeps gaps even, the one with
+//! the highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;
 use nanopace::Pause;
 use serde::Serialize;
 
-/// What the conclusions are drawn from, for one way to pause.
+/// The figures that the conclusions are drawn from, for one way to pause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) pause: Pause,
-    /// 99th percentile of lateness.
+    /// The 99th percentile of lateness.
     pub(crate) lateness_p99_ns: u64,
-    /// Nanoseconds spun for each start.
+    /// The nanoseconds spun for each start.
     pub(crate) spun_each_ns: f64,
 }
 
@@ -31,19 +32,19 @@ pub(crate) struct EvenRate {
     pub(crate) pause: Pause,
     /// Starts per second.
     pub(crate) hz: f64,
-    /// What prevents a higher rate.
+    /// The limit that prevents a higher rate.
     pub(crate) limit: LimitedBy,
 }
 
-/// What limits a rate.
+/// The limits of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LimitedBy {
     /// Starts would be late by more than a quarter of the interval.
     Lateness,
-    /// Sleeping would take more than its share of a core.
+    /// Sleeping would use more than its share of a core.
     SleepShare,
-    /// Spinning would take more than its budget.
+    /// Spinning would exceed its budget.
     SpinShare,
     /// A grant and a reading of the clock take the whole interval.
     StartCost,
@@ -63,7 +64,7 @@ const MOST_LATENESS: f64 = 0.25;
 const REFERENCE_HZ: f64 = 10_000.0;
 
 impl LimitedBy {
-    /// What to read after "limited by".
+    /// The name of the limit, for text after "limited by".
     pub(crate) fn name(self) -> &'static str {
         match self {
             LimitedBy::Lateness => "lateness",
@@ -74,8 +75,8 @@ impl LimitedBy {
     }
 }
 
-/// The highest rate with even gaps. What sleeping costs and the time of a start are used if they
-/// are known.
+/// The highest rate with even gaps. Considers the cost of sleeping and the time of a start if they are
+/// known.
 pub(crate) fn even_rate(
     facts: &Facts,
     sleeping: Option<Sleeping>,
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_rates() {
-        // A quarter of the interval is the lateness: 0.25 s / 25 us = 10 k/s.
+        // The lateness is a quarter of the interval: 0.25 s / 25 us = 10 k/s.
         for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
             (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
             // Starts closer than 30 us come in clumps.
@@ -197,9 +198,9 @@ mod tests {
         }
     }
 
-    /// A start of 40 ns leaves no more than 25 M of them to a second, however little late they are.
+    /// If a start takes 40 ns, at most 25 M starts fit into a second, whatever their lateness.
     #[test]
-    fn a_rate_is_at_most_what_starts_can_be_made_at() {
+    fn the_cost_of_a_start_limits_the_rate() {
         let facts = Facts { pause: Pause::Spin, lateness_p99_ns: 0, spun_each_ns: 0.0 };
         for (start_ns, hz, limit) in
             [(40.0, 25e6, StartCost), (5.0, 200e6, StartCost), (4.0, 250e6, Lateness)]
@@ -232,7 +233,7 @@ mod tests {
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
-            // With one core, nothing may take all of it.
+            // With one core, no way to pause may use all of it.
             ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
             ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
         ] {

@@ -1,4 +1,4 @@
-//! The report for people: what the machine can do.
+//! Formats the report of a calibration for people.
 
 use super::results::{Results, Sleeps, Spinning, Starts};
 use super::steps::{sleeps_name, starts_name};
@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// Shows results as text of many lines.
+/// Formats results as text of several lines.
 #[derive(Debug)]
 pub(crate) struct CalibrationReport<'run>(pub(crate) &'run Results);
 
@@ -105,10 +105,10 @@ fn start(f: &mut Formatter<'_>, starts: &Starts) -> fmt::Result {
     row(f, &starts_name(starts.pause, starts.hz), &starts.lateness, &cpu)
 }
 
-/// What sleeping costs, and how starts are clumped because of it.
+/// Writes the cost of sleeping, and how many starts share a sleep because of it.
 fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     let Some(sleeping) = results.sleeping() else { return Ok(()) };
-    write!(f, "\na sleep costs {} of processor time", human::time(sleeping.cost))?;
+    write!(f, "\na sleep costs {} of CPU time", human::time(sleeping.cost))?;
     for hz in [1_000, 10_000] {
         if let Some(share) = results.sleep_share_at(hz).map(human::percent) {
             write!(f, "; {share} of a core at {}", human::short_hz(f64::from(hz)))?;

@@ -1,4 +1,4 @@
-//! The results of a calibration.
+//! Holds the results of a calibration, and derives figures from them.
 
 use super::disturbance::Disturbance;
 use super::recommend::{self, EvenRate, Facts, Recommendation};
@@ -9,22 +9,22 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-/// Everything that was measured. What an interrupt prevented is missing.
+/// All measurements. Those that an interrupt prevented are missing.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// Whether everything was measured, without an interrupt.
     pub(crate) complete: bool,
-    /// Processors that this process may use.
+    /// The number of cores that this process may use.
     pub(crate) cores: usize,
-    /// The timer slack of a thread that has not changed it. Nothing where there is no such thing.
+    /// The timer slack of a thread that has not changed it; `None` on systems without timer slack.
     pub(crate) timer_slack: Option<Duration>,
-    /// What reading the time costs.
+    /// The cost of reading the time.
     pub(crate) clock: Option<Clocks>,
-    /// What sleeping is like.
+    /// The oversleep and the cost of sleeps.
     pub(crate) sleeps: Vec<Sleeps>,
-    /// What spinning is like.
+    /// The gaps of a spinning thread.
     pub(crate) spinning: Option<Spinning>,
-    /// How late the engine's starts are.
+    /// The lateness of the engine's starts.
     pub(crate) starts: Vec<Starts>,
 }
 
@@ -37,39 +37,39 @@ pub(crate) struct Clocks {
     pub(crate) reading_ns: f64,
     /// A reading of the operating system's clock.
     pub(crate) system_reading_ns: f64,
-    /// The source of the operating system's clock, where it is known.
+    /// The source of the operating system's clock, if it is known.
     pub(crate) system_source: Option<String>,
-    /// A start that is not held back: a grant, and a reading of the engine's clock.
+    /// The cost of a start that is not delayed: a grant, and a reading of the engine's clock.
     pub(crate) start_ns: f64,
 }
 
 /// Sleeps of one length.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeps {
-    /// Whether the thread had the least timer slack there is.
+    /// Whether the thread had the smallest timer slack.
     pub(crate) fine: bool,
-    /// The time asked for.
+    /// The requested time.
     pub(crate) asked: Duration,
-    /// By how much more it took, in nanoseconds.
+    /// How much longer the sleeps took than requested, in nanoseconds.
     pub(crate) oversleep: Histogram<u64>,
-    /// The processor time of each sleep.
+    /// The CPU time of each sleep.
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// A thread that only reads the clock. A gap in its readings was taken by something else.
+/// A thread that only reads the clock. During a gap in its readings, something else used the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
     /// Nanoseconds between consecutive readings.
     pub(crate) gaps: Histogram<u64>,
-    /// How long it spun.
+    /// How long the thread spun.
     pub(crate) duration: Duration,
     /// The time in gaps above [`HICCUP`].
     pub(crate) in_hiccups: Duration,
-    /// Of one core.
+    /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// The length of sleeps at 10 k/s, where their cost begins to matter.
+/// The length of sleeps at 10 k/s, the rate at which their cost begins to matter.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
 /// A gap that is longer than any reading of the clock.
@@ -78,15 +78,15 @@ pub(crate) const HICCUP: Duration = Duration::from_micros(1);
 /// Starts by the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Starts {
-    /// How early callers were held back.
+    /// How the thread waited for each start.
     pub(crate) pause: Pause,
-    /// The rate asked for.
+    /// The requested rate, in starts per second.
     pub(crate) hz: u32,
-    /// Nanoseconds after the intended start, on the reading that follows the grant.
+    /// The lateness in nanoseconds: from the intended start to the reading of the clock after the grant.
     pub(crate) lateness: Histogram<u64>,
     /// The share of gaps within 25 % of the interval.
     pub(crate) even: Option<f64>,
-    /// Of one core.
+    /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
     /// Nanoseconds spun for each start under [`Pause::Hybrid`].
     pub(crate) spun_each_ns: f64,
@@ -106,8 +106,8 @@ impl Results {
         }
     }
 
-    /// What sleeping costs, by the sleeps that are most like the engine's. Nothing if it is not
-    /// known.
+    /// The cost of sleeping, from the sleeps that are most like the engine's; `None` if it is
+    /// unknown.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
@@ -120,7 +120,7 @@ impl Results {
         starts.and_then(|starts| starts.cpu_share)
     }
 
-    /// What was taken from the threads that never sleep.
+    /// The time taken from the threads that never sleep.
     pub(crate) fn disturbance(&self) -> Disturbance {
         let starts =
             self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
@@ -134,7 +134,7 @@ impl Results {
         }
     }
 
-    /// The highest rates with even gaps, by the busiest measurement of each way to pause.
+    /// The highest rates with even gaps, from the measurement of each way to pause at the highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -147,8 +147,8 @@ impl Results {
             .collect()
     }
 
-    /// The way to pause that suits this machine. Nothing before everything is measured, or if the
-    /// disturbance was too strong.
+    /// The recommended way to pause; `None` before everything is measured, or if the disturbance was too
+    /// strong.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.disturbance().is_too_much() {
             return None;
@@ -165,7 +165,7 @@ impl Starts {
 }
 
 impl Spinning {
-    /// How many gaps were at least this long.
+    /// The number of gaps that were at least this long.
     pub(crate) fn gaps_from(&self, least: Duration) -> u64 {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
         self.gaps.count_between(least_ns, u64::MAX)
@@ -243,17 +243,17 @@ mod tests {
         );
     }
 
-    /// Only threads that never sleep tell what is taken from them: the spinning one misses 2 %, the
+    /// Only threads that never sleep show how much is taken from them: the spinning one misses 2 %, the
     /// yielding one 1 %.
     #[test]
-    fn what_is_taken_is_missing_from_threads_that_never_sleep() {
+    fn time_taken_is_missing_from_threads_that_never_sleep() {
         let Disturbance { by_others, in_hiccups } = quiet().disturbance();
         assert!((by_others.unwrap() - 0.02).abs() < 1e-9, "{by_others:?}");
         assert_eq!(in_hiccups, Some(0.01));
         assert_eq!(Results::new().disturbance(), Disturbance { by_others: None, in_hiccups: None });
     }
 
-    /// Without them, 5 us late allow for 50 k/s.
+    /// Without the cost of a start, a lateness of 5 us allows 50 k/s.
     #[test]
     fn the_cost_of_a_start_limits_every_way_to_pause() {
         let clock = Clocks {

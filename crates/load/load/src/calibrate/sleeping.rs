@@ -1,14 +1,14 @@
-//! Conclusions from the cost of a sleep: up to which rate each start has its own sleep, and how
+//! Draws conclusions from the cost of a sleep: up to which rate each start has its own sleep, and how
 //! long clumps are above that rate.
 
 use crate::console::human;
 use nanopace::Pause;
 use std::time::Duration;
 
-/// What sleeping is like under the engine's defaults.
+/// The cost and the exactness of sleeping with the engine's defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sleeping {
-    /// The processor time of one sleep.
+    /// The CPU time of one sleep.
     pub(crate) cost: Duration,
 }
 
@@ -52,7 +52,7 @@ mod tests {
         for (cost_ns, clump_us, above_hz, [at_100k, at_1m]) in [
             (26_000, 260, 33_333.3, [26, 260]),
             (3_000, 30, 33_333.3, [3, 30]),
-            // Starts 10 us apart are what a tenth of a core is enough for.
+            // A tenth of a core is enough for starts 10 us apart.
             (1_000, 10, 100_000.0, [1, 10]),
             (500, 5, 200_000.0, [1, 5]),
             // 239.6 us: 23.96 and 239.6 starts.
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clumps_are_told_by_example() {
+    fn clumps_are_described_by_examples() {
         let sleeping = Sleeping { cost: Duration::from_micros(26) };
         assert_eq!(sleeping.clumps(), "260us: 26 starts at 100k/s, 260 at 1.00M/s");
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) enum Step {
     /// Reading clocks.
     Clocks,
-    /// Sleeping for a time, with fine timers or as a thread does by default.
+    /// Sleeping for a time, with fine timers or with the thread's default.
     Sleeps { asked: Duration, fine: bool },
     /// Reading the clock all the time.
     Spinning,
@@ -37,7 +37,7 @@ pub(crate) fn all() -> Vec<Step> {
 }
 
 impl Step {
-    /// Its share of the time, relative to the others.
+    /// The step's share of the time, relative to the other steps.
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,

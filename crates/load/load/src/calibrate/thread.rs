@@ -1,8 +1,8 @@
-//! What Linux tells about the calling thread and its clock, and lets us set; `None` or `false`
-//! elsewhere.
+//! Reads and sets properties of the calling thread and its clock on Linux; returns `None` or `false`
+//! on other systems.
 //!
-//! The engine has the same calls in `pause/slack.rs` and `pause/processor.rs`. They are private to
-//! it, and not worth an interface.
+//! The engine has the same calls in `pause/slack.rs` and `pause/processor.rs`. They are private to the
+//! engine; a public interface for them would cost more than these lines.
 
 #[cfg(target_os = "linux")]
 mod platform {
@@ -16,8 +16,8 @@ mod platform {
         current_timer_slack().ok().map(Duration::from_nanos)
     }
 
-    /// Sets the calling thread's timer slack to 1 ns. It is not restored. Returns whether this
-    /// worked.
+    /// Sets the calling thread's timer slack to 1 ns, without restoring it later. Returns whether this
+    /// succeeded.
     pub(in crate::calibrate) fn set_fine_timers() -> bool {
         set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok()
     }

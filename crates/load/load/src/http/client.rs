@@ -1,7 +1,7 @@
 //! The HTTP client: connections that carry one request at a time, over HTTP/1.1 or HTTP/2.
 //!
-//! HTTP/1.1 is our own: the task that has a request writes it and reads the answer, so a request needs no
-//! second task, no wake-up between two and no memory of its own. HTTP/2 is hyper's. Names are resolved
+//! HTTP/1.1 is implemented here: the task of a request writes it and reads the response, so a request needs no
+//! second task, no wake-up between two tasks and no allocation. HTTP/2 uses hyper. Names are resolved
 //! once, before the run.
 
 #![cfg_attr(not(feature = "http2"), expect(dead_code, reason = "some of it is for HTTP/2 alone"))]

@@ -1,7 +1,7 @@
-//! Data for requests: the rows of a file, CSV or JSON lines, one for each slot.
+//! Reads data for requests: the rows of a CSV or JSON lines file, one row for each slot.
 //!
-//! The file is read once, before the run, into one buffer; a field takes its bytes and 8 more. Where a row is not
-//! on the line after the row before, 16 more are taken.
+//! The file is read once, before the run, into one buffer. A field takes its bytes and 8 more. A row that does not
+//! start on the line after the start of the row before takes 16 more.
 
 pub(crate) mod args;
 mod csv;
@@ -18,10 +18,10 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 pub(crate) use table::{Data, shown};
 
-/// Reads the file that the options name, if they name one. The seed is that of its order.
+/// Reads the data file, if the options name one. `seed` is the seed of the order of rows.
 ///
 /// # Errors
-/// It can't be read, is not well-formed, or has no row: with the line.
+/// The file cannot be read, is malformed, or has no row. The message has the line.
 pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
     let Some(path) = &args.data else { return Ok(None) };
     let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;
@@ -35,7 +35,7 @@ fn of_file(path: &Path) -> anyhow::Result<Data> {
     let opened = input::open(path).with_context(|| format!("cannot read {file}"))?;
     let mut reader = BufReader::with_capacity(1 << 16, opened);
     let begin = reader.fill_buf().with_context(|| format!("cannot read {file}"))?;
-    // Some programs mark a text as Unicode in front.
+    // Some programs write a byte-order mark first.
     let first = begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begin);
     let is_json = first.trim_ascii_start().starts_with(b"{");
     let mark = begin.len() - first.len();

@@ -1,17 +1,17 @@
-//! Defines how a program starts a server of its own, which is loaded when no URL is given.
+//! Defines how a program starts an embedded server, which gets the load if no URL is given.
 
 use clap::Args;
 use std::error::Error;
 use std::fmt::{self, Debug, Formatter};
 
-/// The options of a server that the program brings, and how it is started. It is loaded when the command line names no
-/// other one.
+/// The options of a server that is part of the program, and how it is started. It gets the load if the command line
+/// names no other server.
 pub trait EmbeddedTarget: Args + Debug {
     /// Starts the server. It serves until the process ends.
     ///
     /// # Errors
     ///
-    /// Why it cannot be started, in one line. Then nothing is run.
+    /// The server cannot be started: the reason in one line. The run then ends before any request.
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>>;
 }
 
@@ -19,9 +19,9 @@ pub trait EmbeddedTarget: Args + Debug {
 pub struct Embedded {
     /// The URL that requests go to.
     pub url: String,
-    /// The certificate that clients have to trust, in PEM, if the server speaks TLS.
+    /// The certificate that clients must trust, in PEM, if the server uses TLS.
     pub certificate_pem: Option<String>,
-    /// Is called when the schedule starts.
+    /// Called when the schedule starts.
     pub schedule_starts: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -31,12 +31,12 @@ impl Debug for Embedded {
     }
 }
 
-/// A program without a server of its own.
+/// The options of a program without an embedded server.
 #[derive(Args, Debug)]
 pub(crate) struct NoTarget {}
 
 impl EmbeddedTarget for NoTarget {
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>> {
-        Err("there is none: give --url".into())
+        Err("this program has no embedded target: give --url".into())
     }
 }

@@ -1,4 +1,4 @@
-//! The requests of a recording: each slot is sent that of its own row.
+//! Adds the requests of a recording to the plan: each slot sends the request of its own row.
 
 use super::args::RequestArgs;
 use super::client::plan::Draft;
@@ -18,11 +18,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Adds the requests of a recording, and reports what is not sent as it was recorded. Returns the files with their
-/// bodies; none if the recording has no requests.
+/// Adds the requests of a recording, and warns of requests that are not sent exactly as recorded. Returns the files
+/// with their bodies; `None` if the recording has no requests.
 ///
 /// # Errors
-/// A request cannot be sent, or another option gives the requests, too.
+/// A request cannot be sent, or another option also gives requests.
 pub(super) fn read<E: EmbeddedTarget>(
     recording: &Recording,
     args: &RequestArgs<E>,
@@ -64,7 +64,7 @@ fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 
-/// Options that say what is sent, and whether they are given.
+/// The options that define requests, each with whether it is given.
 fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {
     let RequestArgs { url, targets, scenario, client, .. } = args;
     [
@@ -78,12 +78,12 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
     ]
 }
 
-/// Makes requests that can be sent of recorded ones.
+/// Turns recorded requests into requests that can be sent.
 struct Sender<'a> {
-    /// The URL of those that have none, and the server of those that have a path only.
+    /// The URL of requests without one, and the server of requests with a path only.
     base: Option<&'a str>,
     is_base_used: bool,
-    /// The bodies that were read, by their paths.
+    /// The body files read so far, by path.
     bodies: HashMap<String, Content>,
 }
 
@@ -132,13 +132,12 @@ impl Sender<'_> {
     }
 }
 
-/// An error without the part of the line that it is about.
+/// An error without its part of the line.
 fn told((_, told): (&str, String)) -> String {
     told
 }
 
-/// A URL in which characters of its path and query that a URL may not have are percent-encoded. Places that are
-/// filled stay as they are.
+/// The URL with the invalid characters of its path and query percent-encoded. Placeholders are not changed.
 fn encoded(url: &str) -> String {
     let (server, mut rest) = url::server_and_path(url);
     let mut encoded = server.to_owned();
@@ -151,7 +150,8 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// A text in which pairs of braces are no places to be filled; none if it has no such pairs, or is no text.
+/// The text with its pairs of braces escaped, so that they are not placeholders; `None` if it has none, or is not
+/// UTF-8.
 fn literal(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
     Some(text.replace("{{", "{{\"{{\"}}"))

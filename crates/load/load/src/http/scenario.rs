@@ -1,4 +1,4 @@
-//! Scenarios from a file: steps in order, with what is taken from an answer into the next ones.
+//! Reads scenarios from a file: steps in order, with the values that responses give to later steps.
 
 mod file;
 pub(crate) mod run;
@@ -22,16 +22,16 @@ use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
 
-/// What failures of steps are counted as in metrics, besides those of their requests.
+/// The groups of failures of steps in metrics, besides those of their requests.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// Whoever thinks for longer has mistaken the unit.
+/// The longest think time. A longer one is most likely a wrong unit.
 const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
 /// Reads the scenarios of a file into a plan.
 ///
 /// # Errors
-/// What is wrong, in one line, with the file, the line and the column.
+/// The file is invalid: one line with the file, the line, the column and the reason.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -42,11 +42,11 @@ pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
 /// Adds scenarios to a plan.
 struct Reader<'draft, 'args> {
     draft: &'draft mut Draft<'args>,
-    /// All names of scenarios and steps.
+    /// The names of all scenarios and steps.
     names: BTreeSet<String>,
 }
 
-/// A value that a step takes, and where that is written.
+/// A value that a step takes, and the position in the file.
 struct Taken {
     step: usize,
     at: usize,
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// A name of its own.
+    /// Checks that a name is not used twice, and returns it.
     fn name(&mut self, name: &Spanned<String>) -> Result<String, Wrong> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
@@ -128,7 +128,7 @@ impl Reader<'_, '_> {
         Ok(Step { request, label, think, takes: Vec::new(), checks })
     }
 
-    /// A value that is taken has a name that nothing else has.
+    /// Checks that the name of a taken value is not used for anything else.
     fn check_taken(&self, name: &str, names: &[String]) -> Result<(), String> {
         let is_word =
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
@@ -143,7 +143,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Gives each step what it takes, with what that must be like for where it goes.
+    /// Gives each step the values that it takes, with the conditions of the places that use them.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -163,7 +163,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// How long the next step is held back. It may be zero.
+/// Reads the think time before the next step. It may be zero.
 fn think_time(text: &str) -> Result<Duration, String> {
     let wrong =
         |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
@@ -172,7 +172,7 @@ fn think_time(text: &str) -> Result<Duration, String> {
     is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
 }
 
-/// What a value must be like.
+/// The condition that a value must meet for this use.
 fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
     match (place, form) {
         (Place::Header, _) => fits_header,
@@ -226,7 +226,7 @@ fn checks(
     in_order(specs).into_iter().map(check).collect()
 }
 
-/// As they are written.
+/// The entries in the order of the file.
 fn in_order<T>(named: &BTreeMap<String, Spanned<T>>) -> Vec<(&String, &Spanned<T>)> {
     let mut all: Vec<_> = named.iter().collect();
     all.sort_unstable_by_key(|(_, it)| it.span().start);
@@ -263,7 +263,7 @@ impl LookSpec {
         self.header.is_none() && self.json.is_none() && self.regex.is_none()
     }
 
-    /// Where it looks.
+    /// The source of the value.
     fn source(&self, is_check: bool) -> Result<Source, String> {
         let usage = || {
             let status = if is_check { ", or status = 200" } else { "" };
@@ -288,7 +288,7 @@ impl LookSpec {
     }
 }
 
-/// What something has to equal: a text, unless it is of JSON.
+/// The expected value: a string, unless the source is JSON.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

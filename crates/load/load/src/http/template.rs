@@ -1,10 +1,10 @@
-//! Texts with places that are filled for each request: `/users/{{user}}`.
+//! Compiles texts with placeholders, such as `/users/{{user}}`, and fills them for each request.
 //!
-//! A text is taken apart once, into pieces that are copied and pieces that are filled, so that a request
-//! costs little more than its bytes. minijinja, the engine that would fit, was tried: its kept templates stay below the
-//! microsecond that a request may cost more, too, but take many times as long, as each request hands over all values by
-//! name and each place is an expression that is evaluated. No text here needs its logic; and `{{random 1..100}}`, which
-//! is what people write first, is not in its language.
+//! A text is compiled once, into pieces that are copied and pieces that are filled, so filling a request costs little
+//! more than copying its bytes. The template engine minijinja was tried. Its compiled templates stay below the limit of
+//! 1 us per request, but take many times as long, because each request passes all values by name, and each placeholder
+//! is an expression that is evaluated. No text here needs minijinja's logic, and its language does not have
+//! `{{random 1..100}}`, which users write first.
 
 mod dots;
 pub(crate) mod piece;
@@ -22,8 +22,9 @@ use values::Values;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
-/// What can be filled in, besides columns; the same with a word after it, as in the example.
+/// The names of placeholders without an argument, besides columns.
 const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
+/// The names of placeholders with an argument, each with an example.
 const WITH_WORD: [(&str, &str); 5] = [
     ("random", "random 1..100"),
     ("random-text", "random-text 32"),
@@ -34,54 +35,54 @@ const WITH_WORD: [(&str, &str); 5] = [
 /// The longest random text.
 const LONGEST: usize = 1 << 20;
 
-/// Where a text is, which says what a value may be like.
+/// The place of a text in a request, which decides which values are valid.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// In the path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
+    /// The path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
     Url,
-    /// In a header: values with what can't be there are refused.
+    /// A header: values with invalid characters are rejected.
     Header,
-    /// In a body: values stay as they are.
+    /// A body: values are copied unchanged.
     Body,
 }
 
-/// What values have names.
+/// The values that have names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names<'a> {
     pub(crate) data: Option<&'a Data>,
-    /// Of what was taken from earlier answers.
+    /// The names of values taken from earlier responses.
     pub(crate) taken: &'a [String],
 }
 
-/// A text with places that are filled.
+/// A text with placeholders.
 #[derive(Debug)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
 }
 
-/// Whether this stands for something in any text.
+/// Whether this name is a placeholder in every text.
 pub(crate) fn is_known(name: &str) -> bool {
     ALONE.contains(&name) || example(name).is_some()
 }
 
-/// Whether a text may have places that are filled. One that is no text has none.
+/// Whether a text may have placeholders. Bytes that are not UTF-8 have none.
 pub(crate) fn is_one(text: &[u8]) -> bool {
     has_open(text) && std::str::from_utf8(text).is_ok()
 }
 
-/// Whether a place begins somewhere, if this is text.
+/// Whether a placeholder begins somewhere, if the bytes are text.
 pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
-/// The text before the first place, in its braces, and after it.
+/// Splits at the first placeholder: the text before it, inside its braces, and after it.
 pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.split_once(CLOSE)?;
     Some((before, inside, behind))
 }
 
-/// Reads a URL, whose path and query may have places that are filled.
+/// Reads a URL, whose path and query may have placeholders.
 pub(crate) fn url(text: &str) -> Result<Uri, String> {
     let host = text.split_once("://").map_or(text, |(_, rest)| rest);
     if host.split(['/', '?']).next().unwrap_or_default().contains(OPEN) {
@@ -90,7 +91,7 @@ pub(crate) fn url(text: &str) -> Result<Uri, String> {
     url::read(&without_blanks(text))
 }
 
-/// The same URL without blanks in its places, so that it can be read as a URL.
+/// The URL with the blanks in its placeholders replaced by colons, so that it can be parsed as a URL.
 fn without_blanks(url: &str) -> Cow<'_, str> {
     if !url.contains(OPEN) {
         return Cow::Borrowed(url);
@@ -111,10 +112,10 @@ fn with_colons(text: &str) -> String {
 }
 
 impl Template {
-    /// Takes a text apart.
+    /// Compiles a text.
     ///
     /// # Errors
-    /// What is wrong, with the column of the text.
+    /// A placeholder is invalid: the reason, with the column of the text.
     pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {
@@ -132,13 +133,13 @@ impl Template {
         Ok(Template { pieces })
     }
 
-    /// Bytes in which nothing is filled.
+    /// A template of bytes without placeholders.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
-    /// Takes out the longest piece in which nothing is filled, if it has so many bytes: what is before it, the
-    /// piece, and what is behind it.
+    /// Takes out the longest piece without placeholders, if it has at least `least` bytes. Returns the template before
+    /// it, the piece, and the template after it.
     pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
         let length = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
@@ -154,17 +155,17 @@ impl Template {
         (self, large, Template { pieces: after })
     }
 
-    /// Writes the text after what is in `to`, with these values.
+    /// Appends the text with these values to `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));
     }
 
-    /// Of a path: its parts that may come to be `.` or `..`.
+    /// The segments of a path that can become `.` or `..`.
     pub(crate) fn dots(&self) -> Vec<Part> {
         dots::parts(&self.pieces)
     }
 
-    /// What earlier answers give to it, and in which form.
+    /// The taken values that the template uses, each with its form.
     pub(crate) fn taken(&self) -> impl Iterator<Item = (usize, Form)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Taken(index, form) => Some((*index, *form)),
@@ -172,12 +173,12 @@ impl Template {
         })
     }
 
-    /// Whether it is the same whenever it is filled for a slot.
+    /// Whether the text is the same each time it is filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         self.pieces.iter().all(Piece::is_steady)
     }
 
-    /// The columns whose values are written in this form.
+    /// The columns whose values are used in this form.
     pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(move |piece| match piece {
             Piece::Column(column, its) if *its == form => Some(*column),
@@ -186,7 +187,7 @@ impl Template {
     }
 }
 
-/// Texts, one after the other.
+/// Concatenates templates.
 impl FromIterator<Template> for Template {
     fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
         Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }
@@ -199,7 +200,7 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// What is between braces.
+/// Reads the content of a placeholder's braces.
 fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> {
     let plain = if place == Place::Url { Form::Encoded } else { Form::Plain };
     if let Some(value) = names.value(inside, plain) {
@@ -244,7 +245,7 @@ fn random_text(length: &str) -> Result<Piece, String> {
     length.map(Piece::RandomText).ok_or_else(told)
 }
 
-/// What is in the environment is read once, and is then a text as any other.
+/// Reads an environment variable once, and treats it as ordinary text.
 fn environment(name: &str, place: Place) -> Result<Piece, String> {
     let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
     match place {
@@ -261,7 +262,7 @@ impl<'a> Names<'a> {
     fn value(self, name: &str, form: Form) -> Option<Piece> {
         let columns = self.data.map(Data::columns).unwrap_or_default();
         let column = columns.iter().position(|column| column == name);
-        // In a URL that was read as one, colons are in place of blanks.
+        // In a parsed URL, colons replace the blanks.
         let of_url = || columns.iter().position(|column| with_colons(column) == name);
         let column = column.or_else(of_url).map(|column| Piece::Column(column, form));
         let taken = || self.taken.iter().position(|taken| taken == name);
@@ -274,12 +275,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// How a name is written that has a word after it.
+/// An example of a placeholder with an argument, by its name.
 fn example(name: &str) -> Option<&'static str> {
     WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
 }
 
-/// What is behind `raw` or `json`, and is no column.
+/// The error for a word after `raw` or `json` that is not a column.
 fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
     let columns = names.all();
     let told = match near(word, columns.iter().copied()) {
@@ -305,10 +306,10 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
     )
 }
 
-/// The least likeness of a name to a word that stands for it.
+/// The lowest similarity of a name to a misspelled word.
 const ALIKE: f64 = 0.75;
 
-/// The name that is most like a word, if there is one.
+/// The name that is most similar to a word, if any is similar enough.
 pub(crate) fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::jaro(word, name), name);
     let alike = names.map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);

@@ -1,8 +1,8 @@
-//! What may be asked of a run while it goes on, by keys or by programs.
+//! Defines the actions that users and programs can request of a run in progress.
 
 use nanopace::{Rate, Shape};
 
-/// What is asked for.
+/// A requested action.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Raise the rate a little.
@@ -15,31 +15,31 @@ pub(crate) enum Action {
     TogglePause,
     /// Change to this rate.
     SetRate(Rate),
-    /// Follow this shape, from its beginning.
+    /// Follow this shape from its beginning.
     SetShape(Shape),
-    /// End the schedule; when it has ended already, give up the answers that are missing.
+    /// End the schedule. If it has already ended, give up the requests in flight.
     Stop,
 }
 
-/// Why nothing was done.
+/// Why an action was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// The schedule has not started.
     NotStarted,
-    /// The workers have gone: nobody would start what is asked for from now on.
+    /// The workers have ended, so no more requests can start.
     NoRequestsLeft,
-    /// The number of slots in the warm-up is fixed, so that it is known which slots come after it.
+    /// With `--requests`, the warm-up has a fixed number of slots, so the load cannot change during it.
     WarmUp,
     /// A closed loop has no schedule to change.
     ClosedLoop,
     /// The schedule has ended.
     Over,
-    /// The fleet can't, for this reason.
+    /// The fleet rejected the action, for this reason.
     Fleet(String),
 }
 
 impl Refusal {
-    /// Why, in words.
+    /// The reason as text.
     pub(crate) fn text(&self) -> &str {
         match self {
             Refusal::NotStarted => "the schedule has not started yet",

@@ -45,31 +45,31 @@ pub(crate) trait Backend: Send + Sync + 'static {
     /// Returns the name that reports use.
     fn name(&self) -> String;
 
-    /// Returns the text that follows the name while the run goes on.
+    /// Returns the text that follows the name during the run.
     fn remark(&self) -> &'static str {
         ""
     }
 
-    /// Returns what reports have to warn of.
+    /// Returns warnings for reports.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the error message for a target that is not there.
+    /// Returns the error message for a target that is not available.
     fn absence(&self, failure: &Failure) -> String {
         format!("no answer from {}: {}", self.name(), failure.kind)
     }
 
-    /// Sets the pacer of the next load, whose clock all moments are of.
+    /// Sets the pacer of the next load. All times are times of its clock.
     fn paced_by(&self, _pacer: &Pacer) {}
 
-    /// Sets who counts the steps of the next calls, if calls have steps.
+    /// Sets the counter for the steps of the next calls, if calls have steps.
     fn counted_by(&self, _steps: Arc<dyn Steps>) {}
 
-    /// Is called when the schedule starts.
+    /// Called when the schedule starts.
     fn schedule_starts(&self) {}
 
-    /// Whether calls keep to the timeout without help, and are known not to block their thread.
+    /// Whether calls observe the timeout themselves, and are known not to block their thread.
     fn keeps_to_timeout(&self) -> bool {
         false
     }
@@ -93,7 +93,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Whether calls may have different labels: then a file that is written line by line has a column for them.
+    /// Whether calls may have different labels. If so, a CSV log has a column for labels.
     fn has_labels(&self) -> bool {
         true
     }
@@ -108,17 +108,17 @@ pub(crate) trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns the number of slots after which there is nothing more to do, if there is one. The load ends there.
+    /// Returns the number of slots after which the load ends, if the target limits it.
     fn most_slots(&self) -> Option<u64> {
         None
     }
 
-    /// Takes the times of its own that were recorded since the last time.
+    /// Takes the target's own times that were recorded since the last call.
     fn take_own_times(&self) -> Vec<OwnTimes> {
         Vec::new()
     }
 
-    /// Returns the advice to a user who asks for such times when they are not taken.
+    /// Returns the advice for a user who requires times of a part that is not timed.
     fn has_timed(&self, part: Part) -> &'static str {
         part.of_own_target()
     }
@@ -196,7 +196,7 @@ impl<T: Target> BlockingSession for Opened<'_, T> {
     }
 }
 
-/// Returns the result of a future that blocks instead of waiting.
+/// Returns the result of a future that blocks instead of awaiting.
 fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
     match pin!(called).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
@@ -204,15 +204,15 @@ fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R,
     }
 }
 
-/// Counts steps of calls by their labels as soon as they end: the rest of a call may take long, or be given up.
+/// Counts the steps of calls by label as soon as they end, because the rest of a call may take long or be given up.
 pub(crate) trait Steps: Debug + Send + Sync {
-    /// Counts a step of the session with this number, which was due at one moment and ended at another.
+    /// Counts a step of the session with this number, which was due at `due` and ended at `end`.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 
-    /// The session with this number rests in its call for a slot: until then, it asks the target for nothing.
+    /// Records that the session with this number pauses in its call for a slot, and sends nothing until `until`.
     fn rest(&self, session: usize, slot: Slot, until: Nanos);
 
-    /// Ends the rest. Returns when.
+    /// Ends the pause. Returns the current time.
     fn go_on(&self, session: usize, slot: Slot) -> Nanos;
 }
 

@@ -1,22 +1,21 @@
-//! Targets whose calls block their thread.
+//! Defines targets whose calls block their thread.
 
 use super::stream_times::StreamTimes;
 use super::target::{Done, Failure, Slot, Target, short_name};
 
-/// What is loaded, by a driver that has no async interface. It is a [`Target`], too: whatever takes one
-/// takes this.
+/// A target whose driver has no async interface. Every `BlockingTarget` is also a [`Target`].
 ///
-/// Each session has a thread of its own, which waits for a slot, makes the call for it and waits for its
-/// answer: the number of threads is that of the sessions, whatever else was asked for. The time inside of a
-/// call is the target's.
+/// Each session has a thread of its own, which waits for a slot, makes the call and waits for the
+/// response. The number of threads is the number of sessions; a requested number of threads has no effect. The
+/// time inside a call is attributed to the target.
 ///
-/// Nothing can end a call that blocks, so the timeout does not apply: set the driver's. A call that still
-/// hangs when the run is given up is counted as unfinished, and its thread is left behind.
+/// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
+/// hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
-/// The load begins when all sessions are open, or after the timeout. A session that is open later takes part
-/// from then on. One that is not open when the schedule ends is left behind, too.
+/// The load begins when all sessions are open, or after the timeout. A session that opens later takes slots
+/// from then on. If a session is still not open when the schedule ends, its thread is not joined either.
 ///
-/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is one, too, without
+/// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target without
 /// sessions:
 ///
 /// ```
@@ -74,29 +73,29 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
     type Session: Send + 'static;
 
-    /// Opens the session number `index`, counted from 0, on the thread that it will be used on: before the
+    /// Opens the session number `index`, counted from 0, on the thread that will use it: before the
     /// load begins, and again after a failure that has [broken](Failure::broken) it.
     ///
     /// # Errors
     ///
-    /// Why there is no session; the call that needs it fails by this kind. A session that can't be
-    /// opened before the load begins is tried again by its first call.
+    /// The session cannot be opened. The call that needs it fails with this kind. If a session cannot be
+    /// opened before the load begins, its first call tries again.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
-    /// Does one operation: the one with the slot's number. A panic counts as a failure. What it retries by
-    /// itself is part of its service time.
+    /// Performs the operation of a slot. A panic counts as a failure. Retries inside the call are part of
+    /// its service time.
     ///
     /// # Errors
     ///
-    /// How it failed, and whether the session is still good.
+    /// The operation failed: the kind of failure, and whether the session can still be used.
     fn call(&self, session: &mut Self::Session, slot: Slot) -> Result<Done, Failure>;
 
-    /// What reports call it: its type's name, unless this is implemented. See [`Target::name`].
+    /// Returns the name that reports use. The default is the name of the type. See [`Target::name`].
     fn name(&self) -> String {
         short_name::<Self>()
     }
 
-    /// Where its calls note when the items of their answers came. See [`Target::stream_times`].
+    /// Returns the times of items that calls record, if responses are streams. See [`Target::stream_times`].
     fn stream_times(&self) -> Option<&StreamTimes> {
         None
     }

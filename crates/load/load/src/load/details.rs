@@ -1,35 +1,35 @@
-//! What is counted of an operation besides its times.
+//! Defines the counts of an operation besides its times: status, label, bytes, items and connection setup.
 
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// What is counted of an operation besides its times.
+/// The counts of an operation besides its times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Details {
-    /// The status of its answer, if answers have one.
+    /// The status of the response, if responses have a status.
     pub(crate) status: Option<u16>,
-    /// The connection that was opened for it, if one was.
+    /// The times of the connection that was opened for the operation, if one was.
     pub(crate) set_up: Option<SetUp>,
-    /// By which it is counted apart, too.
+    /// The label that the operation is also counted by.
     pub(crate) label: Option<&'static str>,
     pub(crate) traffic: Traffic,
 }
 
-/// What went to and fro.
+/// The bytes, items and retries of an operation or of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Traffic {
     /// Bytes.
     pub(crate) read: u64,
     /// Bytes.
     pub(crate) written: u64,
-    /// What answers had in them, such as rows or messages.
+    /// The items in responses, such as rows or messages.
     pub(crate) items: u64,
     /// Requests that were sent again.
     pub(crate) retried: u64,
 }
 
-/// What a target counts may be any number: sums stay at the highest one.
+/// Sums saturate, because a target can report any number.
 impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Traffic) {
         self.read = self.read.saturating_add(other.read);
@@ -42,7 +42,7 @@ impl AddAssign for Traffic {
 /// How long it took to open a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SetUp {
-    /// TCP, or the Unix socket; or all of it, if nothing more is known.
+    /// The time to connect by TCP or a Unix socket, or the whole time if its parts are unknown.
     pub(crate) connect: Duration,
     /// The TLS handshake, if there was one.
     pub(crate) tls: Option<Duration>,

@@ -1,4 +1,4 @@
-//! A function is a target.
+//! Implements targets for functions and closures.
 
 use super::blocking::BlockingTarget;
 use super::target::{Done, Failure, Slot, short_name};

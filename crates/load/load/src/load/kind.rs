@@ -1,17 +1,17 @@
-//! Kinds of failures: short texts, by which failures are counted.
+//! Defines kinds of failures: short texts that failures are counted by.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// With more kinds than this, the others are one kind.
+/// The most kinds; failures of further kinds share one.
 const MOST: usize = 1_000;
 
-/// What is told of the kinds beyond [`MOST`].
+/// The text of the kind for failures beyond [`MOST`] kinds.
 const OTHERS: &str = "other failures";
 
-/// Kinds that an answer's status says.
+/// The group of kinds that come from the status of a response.
 pub(crate) const STATUS: &str = "status";
 
 /// A kind of failure. Kinds with the same text are the same.
@@ -24,15 +24,15 @@ struct Entry {
     group: &'static str,
 }
 
-/// The groups that are counted although none of their kinds has happened: an alarm needs a number.
+/// The groups that metrics contain even without a failure, because an alert needs a number.
 static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
-/// From now on these groups are counted, too.
+/// Adds groups that metrics always contain.
 pub(crate) fn expect(groups: &[&'static str]) {
     locked(&EXPECTED).extend(groups);
 }
 
-/// The groups that are counted in any case.
+/// The groups that metrics always contain.
 pub(crate) fn expected() -> Vec<&'static str> {
     locked(&EXPECTED).clone()
 }
@@ -41,12 +41,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The kinds that there have been. They stay for as long as the process, so that a kind is as cheap as
-/// a number.
+/// The kinds so far. They are never freed, so copying and comparing a kind is as cheap as with a
+/// number.
 static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
-/// Counts of kinds, by their texts. They are put in one by one: each kind of map that is collected brings a sort into
-/// the program.
+/// The counts of kinds by text. Inserts them one by one, because collecting into a map adds code for sorting to
+/// the binary for each type of map.
 pub(crate) fn in_words(
     counts: impl IntoIterator<Item = (FailureKind, u64)>,
 ) -> BTreeMap<String, u64> {
@@ -66,7 +66,7 @@ impl FailureKind {
         FailureKind::known(text, |_| group)
     }
 
-    /// What metrics count it as.
+    /// The group that metrics count the kind in.
     pub(crate) fn group(self) -> &'static str {
         self.0.group
     }
@@ -90,14 +90,14 @@ impl Display for FailureKind {
     }
 }
 
-/// Its group and its text, for another node.
+/// Writes the group and the text, for other nodes.
 impl Serialize for FailureKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (self.0.group, self.0.text).serialize(to)
     }
 }
 
-/// A kind that this process knows keeps its group.
+/// Reads the group and the text. A kind that this process knows keeps its group.
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FailureKind, D::Error> {
         let (group, text) = <(String, String)>::deserialize(from)?;
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(FailureKind::new("alone").group(), "alone");
         let sent = serde_json::to_string(&kind).unwrap();
         assert_eq!(serde_json::from_str::<FailureKind>(&sent).unwrap(), kind);
-        // Another node's.
+        // A kind from another node.
         let told: FailureKind = serde_json::from_str(r#"["tls","the line is tapped"]"#).unwrap();
         assert_eq!((told.group(), told.to_string()), ("tls", "the line is tapped".to_owned()));
     }

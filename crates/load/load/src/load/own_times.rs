@@ -1,28 +1,28 @@
-//! Times that only a target knows: those of the parts of an answer.
+//! Defines times that only a target can measure: those of the parts of a response.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What is timed.
+/// A part of a response or an exchange that is timed.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Part {
-    /// From when a request was sent until the first byte of its answer.
+    /// From the send of a request to the first byte of its response.
     FirstByte,
-    /// From when it was sent until the first item.
+    /// From the send of a request to the first item.
     FirstItem,
-    /// From the intended start until the first item.
+    /// From the intended start to the first item.
     FirstItemResponse,
-    /// From an item to the next one of the same answer.
+    /// From one item to the next in the same response.
     ItemGap,
-    /// From when the last bytes of a request were written until the kernel had sent the last one.
+    /// From the write of the last bytes of a request until the kernel sent the last byte.
     Sending,
-    /// From when the kernel had received the last byte of an answer until the answer was read.
+    /// From when the kernel received the last byte of a response until the response was read.
     Reading,
 }
 
 impl Part {
-    /// What its times are called in a report.
+    /// The name of the times in a report.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Part {
         }
     }
 
-    /// What its times are called in the JSON object.
+    /// The name of the times in the JSON object.
     #[must_use]
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Part {
         }
     }
 
-    /// What has `nanopace run` time it.
+    /// The option of `nanopace run` that times the part.
     #[must_use]
     pub(crate) fn option(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Part {
         }
     }
 
-    /// What has a target of one's own time it.
+    /// The method that lets a target of your own time the part.
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
@@ -68,21 +68,21 @@ impl Part {
     }
 }
 
-/// Times of one kind.
+/// The times of one part.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
-    /// Of what.
+    /// The part that the times are of.
     pub(crate) part: Part,
-    /// In nanoseconds.
+    /// The times, in nanoseconds.
     pub(crate) times: Histogram<u64>,
-    /// Of how many more the time is not known.
+    /// The number of further times that are unknown.
     pub(crate) unknown: u64,
 }
 
-/// Times beyond a day are a day.
+/// The longest time that is recorded: a day. Longer times are recorded as a day.
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
-/// Times to three digits, of which there are none yet.
+/// An empty histogram with three significant digits.
 #[must_use]
 pub(crate) fn no_times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")
@@ -93,14 +93,14 @@ pub(crate) fn record(times: &mut Histogram<u64>, time: Duration) {
     times.saturating_record(u64::try_from(time.as_nanos()).unwrap_or(LONGEST_NS));
 }
 
-/// Adds others, part by part.
+/// Adds times, part by part.
 pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
     for mut other in others {
         if let Some(own) = sum.iter_mut().find(|own| own.part == other.part) {
             own.times += other.times;
             own.unknown = own.unknown.saturating_add(other.unknown);
         } else {
-            // Others may have longer times.
+            // The other histogram may have longer times.
             other.times.auto(true);
             sum.push(other);
         }

@@ -1,7 +1,7 @@
-//! The load that is asked for: `nanopace plan` draws it, and `nanopace run` makes it.
+//! Builds the requested load, which `nanopace plan` shows and `nanopace run` performs.
 //!
-//! Three things make a load: a shape (the rate over time), an arrival process (how requests lie
-//! around it) and a shard (which of them are this process's).
+//! A load consists of a shape (the rate over time), an arrival process (how requests are distributed
+//! around the rate) and a shard (the part of the requests that this process starts).
 
 pub(crate) mod args;
 pub(crate) mod arrivals;

@@ -1,5 +1,5 @@
-//! Recognises system errors that mean: the generator's machine ran out of something. They say nothing about the target,
-//! so they have a group of their own among failures.
+//! Recognises system errors that mean that the generator's machine ran out of a resource. The target does not cause
+//! them, so they have a group of their own among failures.
 
 use super::kind::FailureKind;
 use std::error::Error;
@@ -7,10 +7,10 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::iter;
 
-/// The group of failures by the generator's own limits.
+/// The group of failures that limits of the generator cause.
 pub(crate) const GENERATOR: &str = "generator";
 
-/// Something that the generator's machine ran out of. It is shown as the system calls the error.
+/// A resource that the generator's machine ran out of. It is displayed as the system's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
     OpenFiles,
@@ -19,7 +19,7 @@ pub(crate) enum Shortage {
     Ports,
     Buffers,
     Memory,
-    /// Files that an epoll may watch.
+    /// Files that an epoll instance can watch.
     Watches,
     /// Room in the queue of a Unix socket.
     Queue,
@@ -59,7 +59,7 @@ impl Shortage {
         ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
     }
 
-    /// The kind of failures by it.
+    /// The kind of failures that this shortage causes.
     #[must_use]
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(GENERATOR, &self.to_string())
@@ -87,7 +87,7 @@ impl Shortage {
         }
     }
 
-    /// The system's name of the error and its words. They are the same on all systems, because kinds are compared.
+    /// The system's name of the error and its message. They are the same on all systems, because kinds are compared.
     fn words(self) -> [&'static str; 2] {
         match self {
             OpenFiles => ["EMFILE", "too many open files"],
@@ -106,7 +106,7 @@ impl Shortage {
         let codes = match self {
             OpenFiles => [Errno::MFILE; 2],
             OpenFilesOfSystem => [Errno::NFILE; 2],
-            // Some systems say "in use" where no port is left.
+            // Some systems report "in use" if no port is left.
             Ports => [Errno::ADDRNOTAVAIL, Errno::ADDRINUSE],
             Buffers => [Errno::NOBUFS; 2],
             Memory => [Errno::NOMEM; 2],
@@ -116,7 +116,7 @@ impl Shortage {
         codes.map(Errno::raw_os_error)
     }
 
-    /// The codes of Winsock, and that of memory. 0 is no error.
+    /// The codes of Winsock, and the code for memory. 0 matches no error.
     #[cfg(not(unix))]
     fn codes(self) -> [i32; 2] {
         match self {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_lacks_has_the_systems_name_and_words() {
+    fn a_shortage_has_the_systems_name_and_message() {
         for (errno, told) in [
             (Errno::MFILE, "too many open files (EMFILE)"),
             (Errno::NFILE, "too many open files in system (ENFILE)"),
@@ -201,9 +201,9 @@ mod tests {
         );
     }
 
-    /// A read that would block, or has a timeout, is the usual meaning.
+    /// EAGAIN usually means a read that would block or that has timed out.
     #[test]
-    fn only_connecting_tells_that_a_queue_is_full() {
+    fn only_connecting_reports_a_full_queue() {
         let again = error(Errno::AGAIN);
         assert_eq!((Shortage::of(&again), Shortage::cause_of(&again)), (None, None));
         assert_eq!(Shortage::of_connecting(&again), Some(Queue));
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(Shortage::cause_of(&lacks()), Some(OpenFiles));
         assert_eq!(Shortage::cause_of(&Caused(lacks())), Some(OpenFiles));
         assert_eq!(Shortage::cause_of(&Caused(error(Errno::CONNREFUSED))), None);
-        // A server that says so of itself.
+        // A server that reports its own shortage.
         let told = io::Error::other(format!("the server says: {}", lacks()));
         assert_eq!(Shortage::cause_of(&told), None);
     }

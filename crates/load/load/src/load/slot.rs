@@ -1,9 +1,9 @@
-//! A place on the schedule.
+//! Defines a slot, a place on the schedule.
 
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// A place on the schedule, which a call is made for.
+/// A place on the schedule, for which one call is made.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub struct Slot {
     pub(crate) intended_start: Nanos,
     pub(crate) start: Nanos,
     pub(crate) is_recorded: bool,
-    /// Where it is in the record of its thread.
+    /// The slot's place in the record of its thread.
     pub(crate) place: usize,
 }
 
@@ -45,34 +45,34 @@ impl Slot {
         place: 0,
     };
 
-    /// Its number in the whole load, counted from 0: the same for each process that has a part of the load,
-    /// as a shard or as a node of a fleet. Data of the operation can follow from it. The first slot of the
-    /// warm-up has the number 0, and the first that is recorded goes on from its last. A slot that is skipped
-    /// has had its number.
+    /// Returns the slot's number in the whole load, counted from 0. Shards and nodes of a fleet use the same
+    /// numbers, so the data of an operation can be derived from the number. The first slot of the warm-up has the
+    /// number 0; recorded slots continue the numbers of the warm-up. A skipped slot also uses up a
+    /// number.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// When the schedule wants it to start, by the clock of the pacer.
+    /// Returns the intended start, by the clock of the pacer.
     #[must_use]
     pub fn intended_start(&self) -> Nanos {
         self.intended_start
     }
 
-    /// How much later it did start.
+    /// Returns how much later than intended the call started.
     #[must_use]
     pub fn wait_time(&self) -> Duration {
         self.start - self.intended_start
     }
 
-    /// Whether it is recorded: not in the warm-up.
+    /// Whether the slot is recorded, so not part of the warm-up.
     #[must_use]
     pub(crate) fn is_recorded(&self) -> bool {
         self.is_recorded
     }
 
-    /// When it did start.
+    /// The actual start.
     #[must_use]
     pub(crate) fn start(&self) -> Nanos {
         self.start

@@ -1,4 +1,4 @@
-//! When the items of streamed answers came, as a target's own calls note it.
+//! Records when the items of streamed responses arrive, for targets of your own.
 
 use super::own_times::{OwnTimes, Part, no_times, record};
 use super::slot::Slot;
@@ -7,14 +7,14 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// In the order in which they are recorded.
+/// The parts in the order in which they are recorded.
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
-/// When the items of streamed answers came: the messages of a gRPC stream, the rows of a cursor. A target that has one
-/// gives it to reports as its [`stream_times`](crate::Target::stream_times). These have three columns more, to three
-/// digits and up to a day: *first item*, from when the call began to watch; *since due*, the same from the intended
-/// start; and *item gaps*, between two items of a stream. `--fail-if` may be about `first-item`, `first-item-response`
-/// and `item-gap` times. Nothing is recorded of the warm-up.
+/// Records the arrival times of items in streamed responses, such as the messages of a gRPC stream or the rows of a
+/// cursor. A target returns its `StreamTimes` from [`stream_times`](crate::Target::stream_times). Reports then have
+/// three more columns, with three significant digits and times up to a day: *first item*, from the start of the watch;
+/// *since due*, from the intended start to the first item; and *item gaps*, between two items of a stream. `--fail-if`
+/// can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not recorded.
 ///
 /// # Examples
 ///
@@ -58,11 +58,11 @@ const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGa
 /// ```
 #[derive(Debug, Default)]
 pub struct StreamTimes {
-    /// Whose clock it is by, and what was recorded, from the first load on.
+    /// The pacer of the load, whose clock gives the times, and the recorded times; `None` before the first load.
     paced: Mutex<Option<(Pacer, [Histogram<u64>; 3])>>,
 }
 
-/// The stream of one call. What came of it is recorded when this is dropped: also of a call that fails or is given up.
+/// Watches the stream of one call. Dropping it records the items seen so far, also if the call fails or is given up.
 ///
 /// ```
 /// use nanopace_load::{Slot, StreamTimes, StreamWatch};
@@ -77,23 +77,23 @@ pub struct StreamTimes {
 #[must_use]
 pub struct StreamWatch<'target> {
     times: &'target StreamTimes,
-    /// None if nothing is to be recorded.
+    /// `None` if nothing is recorded.
     clock: Option<Pacer>,
     due: Nanos,
     began: Nanos,
-    /// When each item came.
+    /// The arrival time of each item.
     came: Vec<Nanos>,
     items: u64,
 }
 
 impl StreamTimes {
-    /// Nothing came yet.
+    /// Returns an empty record.
     #[must_use]
     pub fn new() -> StreamTimes {
         StreamTimes::default()
     }
 
-    /// Watches the stream of a call. To be called when the request is about to be sent: the first item is timed from
+    /// Watches the stream of a call. Call this just before the request is sent: the first item is timed from
     /// here.
     pub fn watch(&self, slot: Slot) -> StreamWatch<'_> {
         let clock = self.paced().as_ref().map(|(pacer, _)| pacer.clone());
@@ -103,12 +103,12 @@ impl StreamTimes {
         StreamWatch { times: self, clock, due, began, came: Vec::new(), items: 0 }
     }
 
-    /// The next load is paced by this.
+    /// Sets the pacer of the next load.
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
         *self.paced() = Some((pacer.clone(), PARTS.map(|_| no_times())));
     }
 
-    /// All that was recorded since the last time.
+    /// The times recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut paced = self.paced();
         let none = PARTS.map(|_| no_times());
@@ -122,19 +122,19 @@ impl StreamTimes {
     }
 
     fn paced(&self) -> MutexGuard<'_, Option<(Pacer, [Histogram<u64>; 3])>> {
-        // What is in it is whole at any moment.
+        // The value is consistent at every moment, so a poisoned lock can be used.
         self.paced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl StreamWatch<'_> {
-    /// An item is there.
+    /// Records that an item has arrived.
     pub fn item(&mut self) {
         self.items += 1;
         self.came.extend(self.clock.as_ref().map(Pacer::now));
     }
 
-    /// How many there were.
+    /// Returns the number of items so far.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.items
@@ -160,7 +160,7 @@ mod tests {
 
     const NONE: [[u64; 0]; 3] = [[]; 3];
 
-    /// What is recorded in milliseconds, part by part.
+    /// The recorded times in milliseconds, part by part.
     fn taken(times: &StreamTimes) -> Vec<Vec<u64>> {
         let ms = |own: OwnTimes| {
             own.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()
@@ -168,7 +168,7 @@ mod tests {
         times.take().into_iter().map(ms).collect()
     }
 
-    /// Of a stream that was due at 2 ms and is watched from 5 ms on, whose items come after so many milliseconds each.
+    /// The times of a stream that is due at 2 ms and watched from 5 ms. Each item arrives after its number of ms.
     fn of_stream(is_recorded: bool, after: &[u64]) -> Vec<Vec<u64>> {
         let (clock, times) = (ManualClock::new(), StreamTimes::new());
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_took_is_not_of_the_next_load() {
+    fn times_that_were_not_taken_do_not_reach_the_next_load() {
         let times = StreamTimes::new();
         let pacer = Pacer::new(Rate::per_second(1).unwrap());
         for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What is loaded: a target, its sessions, and what becomes of a call.
+//! Defines a target, its sessions, and the results of calls.
 
 use super::details::{Details, SetUp};
 use super::kind::FailureKind;
@@ -11,13 +11,13 @@ use std::any::type_name;
 use std::error::Error;
 use std::fmt::Display;
 
-/// The most characters of an error that make up a kind of failure.
+/// The most characters of an error's text that a kind of failure keeps.
 const LONGEST: usize = 120;
 
-/// What is loaded: a database, a queue, a service.
+/// The system under load: a database, a queue, a service.
 ///
-/// Each session has a task of its own, and carries one call at a time. A task never waits for another
-/// one's call: as many calls as there are sessions can be in flight.
+/// Each session has a task of its own, and carries one call at a time. Tasks do not wait for each other's
+/// calls, so as many calls as there are sessions can be in flight.
 ///
 /// # Examples
 ///
@@ -54,46 +54,46 @@ pub trait Target: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
     type Session: Send + 'static;
 
-    /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. Then each session has a
+    /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. If so, each session has a
     /// thread of its own, on which their futures are polled once. [`BlockingTarget`](crate::BlockingTarget) sets this
     /// for you.
     const BLOCKS: bool = false;
 
     /// Opens the session number `index`, counted from 0. Sessions are opened before the load begins,
-    /// and again after a failure that has [broken](Failure::broken) one: then the slot that needs it
-    /// waits, and the time is not part of its service time.
+    /// and again after a failure that has [broken](Failure::broken) one. The slot that needs the session then
+    /// waits, and that time is not part of its service time.
     ///
-    /// It must not block its thread. The load begins without the sessions of a thread that has been held for
-    /// longer than the timeout; they take part from when they are open.
+    /// This must not block its thread. If a thread is blocked for longer than the timeout, the load begins without the
+    /// thread's sessions; they take slots as soon as they are open.
     ///
     /// # Errors
     ///
-    /// Why there is no session; the call that needs it fails by this kind. A session that can't be
-    /// opened before the load begins is tried again by its first call.
+    /// The session cannot be opened. The call that needs it fails with this kind. If a session cannot be
+    /// opened before the load begins, its first call tries again.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
-    /// Does one operation: the one with the slot's number.
+    /// Performs the operation of a slot.
     ///
-    /// It is dropped when it takes longer than the timeout, and when the run is given up. It must not
-    /// block its thread, which carries other sessions too and is left behind if the run is given up
-    /// meanwhile: a call that has to is a [`BlockingTarget`](crate::BlockingTarget)'s. A panic counts as a
-    /// failure. What it retries by itself is part of its service time.
+    /// The future is dropped when it takes longer than the timeout, and when the run is given up. It must not
+    /// block its thread, which carries other sessions too; if the run is given up while a call blocks, the thread is
+    /// not joined. Implement [`BlockingTarget`](crate::BlockingTarget) for calls that block. A panic counts as a
+    /// failure. Retries inside the call are part of its service time.
     ///
     /// # Errors
     ///
-    /// How it failed, and whether the session is still good.
+    /// The operation failed: the kind of failure, and whether the session can still be used.
     fn call(
         &self,
         session: &mut Self::Session,
         slot: Slot,
     ) -> impl Future<Output = Result<Done, Failure>> + Send;
 
-    /// Sees whether the target is there, before the load begins: opens a session, unless this is
-    /// implemented to do more. No figure includes it.
+    /// Checks that the target is available, before the load begins. The default opens a session. No figure includes
+    /// this check.
     ///
     /// # Errors
     ///
-    /// Why it is not there. Then nothing is run.
+    /// The target is not available. The load then does not run.
     ///
     /// # Examples
     ///
@@ -132,19 +132,19 @@ pub trait Target: Send + Sync + 'static {
         async { self.connect(0).await.map(drop) }
     }
 
-    /// What reports call it: its type's name, unless this is implemented, as in the example above.
+    /// Returns the name that reports use. The default is the name of the type. The example above sets a name.
     fn name(&self) -> String {
         short_name::<Self>()
     }
 
-    /// Where its calls note when the items of their answers came, if these are streams: see [`StreamTimes`]. None,
-    /// unless this is implemented.
+    /// Returns the times of items that calls record, if responses are streams: see [`StreamTimes`]. The default is
+    /// `None`.
     fn stream_times(&self) -> Option<&StreamTimes> {
         None
     }
 }
 
-/// A call that succeeded, and what is counted of it besides its times.
+/// A call that succeeded, with its counts besides its times.
 ///
 /// # Examples
 ///
@@ -162,19 +162,19 @@ pub struct Done {
 }
 
 impl Done {
-    /// Nothing is counted but the call.
+    /// Returns a success that counts only the call.
     pub fn new() -> Done {
         Done::default()
     }
 
-    /// Tells how many bytes were read and written. Their sums stop at `u64::MAX`.
+    /// Sets the number of bytes read and written. Sums saturate at `u64::MAX`.
     pub fn bytes(mut self, read: u64, written: u64) -> Done {
         (self.details.traffic.read, self.details.traffic.written) = (read, written);
         self
     }
 
-    /// Tells how many things were in the answer: rows, or the messages of a stream. Reports tell how many there were
-    /// per second. Their sum stops at `u64::MAX`.
+    /// Sets the number of items in the response, such as rows or the messages of a stream. Reports show the items per
+    /// second. Sums saturate at `u64::MAX`.
     ///
     /// ```
     /// use nanopace_load::Done;
@@ -187,40 +187,40 @@ impl Done {
         self
     }
 
-    /// It is counted by this label, too: what kind of operation it was, such as `read`. A program has a few
-    /// of them; with more than a hundred the others are one.
+    /// Sets a label that the call is also counted by: the kind of operation, such as `read`. Use a small number of
+    /// labels; beyond 100, all further labels are counted as one.
     pub fn label(mut self, label: &'static str) -> Done {
         self.details.label = Some(label);
         self
     }
 
-    /// The answer had this status.
+    /// Sets the status of the response.
     pub fn status(mut self, status: u16) -> Done {
         self.details.status = Some(status);
         self
     }
 
-    /// Its request was sent again, because the connection was closed while idle.
+    /// Counts that the request was sent again, because the connection was closed while idle.
     pub(crate) fn retried(mut self) -> Done {
         self.details.traffic.retried = 1;
         self
     }
 
-    /// It was sent then, after a connection was opened.
+    /// Sets when the request was sent, and the times of the connection that was opened for it.
     pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self
     }
 }
 
-/// A call that failed: of which kind, and whether its session is still good.
+/// A call that failed: the kind of failure, and whether its session can still be used.
 ///
-/// An error that is passed on by `?` is a failure whose kind is its text, and breaks the session. So
-/// write kinds that many failures have in common: those with the same text are counted together, and
-/// with more than a thousand of them the others are one.
+/// An error passed on by `?` becomes a failure whose kind is the error's text, and breaks the session.
+/// Failures with the same text are counted together, so use texts that many failures share. Beyond 1000
+/// texts, all further failures are counted as one kind.
 ///
-/// An error passed on by `?` that was caused by a limit of the generator's machine, such as too many open files, is a
-/// failure of the generator: the verdict says so.
+/// If a limit of the generator's machine, such as too many open files, caused an error passed on by `?`, the failure
+/// is attributed to the generator in the verdict.
 ///
 /// # Examples
 ///
@@ -242,41 +242,41 @@ impl Done {
 pub struct Failure {
     pub(crate) kind: FailureKind,
     pub(crate) is_broken: bool,
-    /// Whether nothing was asked of the target, because it could not be connected to.
+    /// Whether no request was sent because the target could not be connected to.
     pub(crate) is_unconnected: bool,
     pub(crate) done: Done,
 }
 
 impl Failure {
-    /// A failure of this kind. The session is good: other calls may use it.
+    /// Returns a failure of this kind. The session stays usable for other calls.
     pub fn new(kind: impl Display) -> Failure {
         Failure::of(FailureKind::new(&short(kind)))
     }
 
-    /// The session can't be used any more. It is opened again for the next call.
+    /// Marks the session as unusable. It is opened again for the next call.
     pub fn broken(mut self) -> Failure {
         self.is_broken = true;
         self
     }
 
-    /// What is counted of the call all the same, its label for example.
+    /// Adds counts of the failed call, for example its label.
     pub fn with(mut self, done: Done) -> Failure {
         self.done = done;
         self
     }
 
-    /// A failure of this kind, as above.
+    /// A failure of this kind, with a usable session.
     pub(crate) fn of(kind: FailureKind) -> Failure {
         Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
     }
 
-    /// The target could not be connected to.
+    /// Marks that the target could not be connected to.
     pub(crate) fn unconnected(mut self) -> Failure {
         self.is_unconnected = true;
         self
     }
 
-    /// Its kind.
+    /// Returns the kind.
     #[must_use]
     pub(crate) fn kind(&self) -> FailureKind {
         self.kind
@@ -296,7 +296,7 @@ pub(crate) fn short_name<T: ?Sized>() -> String {
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
-/// One line, which is not too long. Control characters in it are written out.
+/// The text as one line of limited length, with control characters escaped.
 pub(crate) fn short(kind: impl Display) -> String {
     let text = kind.to_string();
     human::visible(text.lines().next().unwrap_or_default()).chars().take(LONGEST).collect()
@@ -308,7 +308,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_the_machine_lacks_is_the_generators_failure() {
+    fn a_shortage_is_a_failure_of_the_generator() {
         let call = || -> Result<(), Failure> { Err(std::io::Error::from_raw_os_error(24))? };
         let failure = call().unwrap_err();
         assert_eq!((failure.kind().group(), failure.is_broken), ("generator", true));
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_one_line_that_a_terminal_shows() {
+    fn a_kind_is_one_printable_line() {
         for (text, kind) in [("a\nb", "a"), ("\x1b[2J\tgone", r"\u{1b}[2J\tgone"), ("", "")] {
             assert_eq!(Failure::new(text).kind().to_string(), kind);
         }

@@ -1,15 +1,15 @@
-//! In place of TLS, where that was left out: nobody can ask for it.
+//! Stands in for TLS in builds without it. Options and URLs that need TLS are errors.
 
 use super::trust::{Identity, Tls, Trust};
 use anyhow::bail;
 use std::io;
 
-/// There is none.
+/// This type cannot be created in a build without TLS.
 #[derive(Clone, Debug)]
 pub(crate) enum Name {}
 
 impl Name {
-    /// Refuses, and says what to build.
+    /// Returns an error that names the feature to build with.
     pub(crate) fn new(_: &str) -> anyhow::Result<Name> {
         bail!(
             "https:// asks for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
@@ -17,34 +17,34 @@ impl Name {
     }
 }
 
-/// There is none.
+/// This type cannot be created in a build without TLS.
 #[derive(Clone, Debug)]
 pub(crate) enum Connector {}
 
-/// A stream as it is.
+/// A stream without TLS.
 pub(crate) type Stream<S> = S;
 
 impl Connector {
-    /// Refuses, and says what to build.
+    /// Returns an error that names the feature to build with.
     pub(crate) fn new(_: Trust<'_>, _: Option<Identity<'_>>, _: bool) -> anyhow::Result<Connector> {
         bail!(
             "--cacert and --cert ask for TLS: build this program with the feature tls, of nanopace-cli or of nanopace-load"
         )
     }
 
-    /// Nobody has this.
+    /// Cannot be called, because `new` always fails.
     #[expect(clippy::unused_async, reason = "as where there is TLS")]
     pub(crate) async fn connect<S>(&self, _: &Name, _: S) -> io::Result<Stream<S>> {
         match *self {}
     }
 }
 
-/// No stream does.
+/// Returns false: no stream has negotiated HTTP/2.
 pub(crate) fn speaks_http2<S>(_: &Stream<S>) -> bool {
     false
 }
 
-/// It is not why.
+/// Returns `None`: TLS is never the cause of an error.
 pub(crate) fn reason(_: &io::Error) -> Option<Tls> {
     None
 }

@@ -1,4 +1,4 @@
-//! Header fields that a request may have once (RFC 9110, section 5.3): all but those whose values are lists.
+//! Lists the header fields that a request may have once (RFC 9110, section 5.3): those whose values are not lists.
 
 use anyhow::ensure;
 use hyper::header::{
@@ -8,7 +8,7 @@ use hyper::header::{
     RETRY_AFTER, SERVER, USER_AGENT,
 };
 
-/// Those of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC 6454, section 7.3).
+/// The fields of RFC 9110 and 9111, `Cookie` (RFC 6265, section 5.4) and `Origin` (RFC 6454, section 7.3).
 const ONCE: [HeaderName; 25] = [
     AGE,
     AUTHORIZATION,
@@ -42,7 +42,7 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Refuses fields that may be there once and are there twice: servers take one of two, or refuse both.
+/// Rejects a field that may occur once and occurs twice: servers use one of the two, or reject both.
 ///
 /// # Errors
 /// The first such field.

@@ -1,4 +1,4 @@
-//! TLS to servers, by rustls.
+//! Opens TLS connections to servers with rustls.
 
 mod identity;
 
@@ -27,7 +27,7 @@ pub(crate) use tokio_rustls::client::TlsStream as Stream;
 pub(crate) struct Name(ServerName<'static>);
 
 impl Name {
-    /// A host's: its name, or its address without brackets.
+    /// The name for a host: its DNS name, or its address without brackets.
     pub(crate) fn new(host: &str) -> anyhow::Result<Name> {
         let name = ServerName::try_from(host.to_owned());
         name.map(Name)
@@ -35,15 +35,15 @@ impl Name {
     }
 }
 
-/// Opens TLS over streams. Its clones share what it takes.
+/// Opens TLS over streams. Clones share the configuration.
 #[derive(Clone)]
 pub(crate) struct Connector(TlsConnector);
 
 impl Connector {
-    /// TLS 1.2 and 1.3, which offers HTTP/2 or HTTP/1.1.
+    /// A connector for TLS 1.2 and 1.3 that offers HTTP/2 or HTTP/1.1.
     ///
     /// # Errors
-    /// A file can't be used, or has a key that is not the certificate's.
+    /// A file cannot be used, or its key does not belong to the certificate.
     pub(crate) fn new(
         trust: Trust<'_>,
         identity: Option<Identity<'_>>,
@@ -52,7 +52,7 @@ impl Connector {
         Ok(Connector(config(trust, identity, http2)?.into()))
     }
 
-    /// Shakes hands with a server of this name.
+    /// Performs the handshake with a server of this name.
     pub(crate) async fn connect<S>(&self, name: &Name, stream: S) -> io::Result<Stream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -67,12 +67,12 @@ impl Debug for Connector {
     }
 }
 
-/// Whether the server has agreed to HTTP/2.
+/// Whether the server has selected HTTP/2.
 pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 
-/// Why there is no TLS, if that is why a connection failed.
+/// The TLS failure, if TLS caused the error.
 pub(crate) fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }
@@ -157,7 +157,7 @@ fn roots_of(path: &Path, roots: &mut RootCertStore) -> anyhow::Result<()> {
     certificates(path)?.into_iter().try_for_each(|certificate| Ok(roots.add(certificate)?))
 }
 
-/// Trusts any certificate, but still checks that the server has its key.
+/// Trusts any certificate, but checks that the server has the certificate's key.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

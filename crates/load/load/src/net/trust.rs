@@ -1,11 +1,11 @@
-//! Whom the client trusts, who it is, and why there is no TLS.
+//! Defines trusted certificates, the client's own certificate, and the reasons for TLS failures.
 
 use std::path::Path;
 
-/// Whose certificates are trusted.
+/// The certificates that the client trusts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trust<'a> {
-    /// Certificates that the system trusts.
+    /// The certificates that the system trusts.
     System,
     /// Certificates in a PEM file.
     File(&'a Path),
@@ -15,36 +15,37 @@ pub(crate) enum Trust<'a> {
     Anyone,
 }
 
-/// Who the client is, for servers that ask.
+/// The client's certificate, for servers that request one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity<'a> {
-    /// A PEM file with its certificate, before those that vouch for it.
+    /// A PEM file with the client's certificate, followed by its intermediate certificates.
     pub(crate) certificate: &'a Path,
-    /// One with the private key of the certificate. It may be the same.
+    /// A PEM file with the private key of the certificate. It may be the same file.
     pub(crate) key: &'a Path,
 }
 
-/// Why there is no TLS.
+/// The reason for a TLS failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tls {
-    /// Nobody that is trusted has signed the certificate.
+    /// The certificate is not signed by a trusted authority.
     Untrusted,
     /// The certificate is for other names.
     OtherName,
     /// The certificate is not valid now.
     Expired,
-    /// The server refuses the certificate of the client, or that it has none.
+    /// The server rejects the client's certificate, or requires one.
     NotKnown,
     /// The server does not speak HTTP/2.
     NoHttp2,
-    /// The server ended the handshake and says no more: over a version or cipher, or for want of a certificate.
+    /// The server ended the handshake without a reason, for example because of a version, a cipher or a missing
+    /// certificate.
     BrokenOff,
-    /// The other side does not speak TLS, or no version or cipher of ours.
+    /// The server does not use TLS, or shares no version or cipher with the client.
     NotAgreed,
 }
 
 impl Tls {
-    /// In words.
+    /// The reason as text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Tls::Untrusted => "the certificate is not trusted",

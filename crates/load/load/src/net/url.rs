@@ -1,19 +1,19 @@
-//! URLs that requests can be sent to.
+//! Reads and checks URLs that requests can be sent to.
 
 use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// What is wrong with a text, and what to write instead.
+/// A value, or an error that says what to write instead.
 pub(crate) type Told<T> = Result<T, String>;
 
-/// Characters of a URL in an error.
+/// The most characters of a URL that an error shows.
 const MOST_SHOWN: usize = 200;
 
 const URL: &str = "write for example http://127.0.0.1:8080/";
 
-/// Characters that a URL may not have (RFC 3986), besides those that are not ASCII.
+/// ASCII characters that are invalid in a URL (RFC 3986). All other characters outside ASCII are invalid too.
 const INVALID: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -26,7 +26,7 @@ const INVALID: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// A part of a path or a query, in which characters that a URL may not have are percent-encoded.
+/// A part of a path or a query, with its invalid characters percent-encoded.
 pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, INVALID)
 }
@@ -38,8 +38,7 @@ pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     url.split_at(path)
 }
 
-/// Reads a URL that requests can be sent to; or says what is wrong with it. Without a host before its port, the host is
-/// localhost.
+/// Reads a URL that requests can be sent to. If there is no host before the port, the host is localhost.
 pub(crate) fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(&with_host(address)).parse();
@@ -54,7 +53,7 @@ pub(crate) fn read(address: &str) -> Told<Uri> {
     Ok(url)
 }
 
-/// The same with a host: `http://:8080/` has none.
+/// The URL with a host: adds localhost to a URL such as `http://:8080/`.
 fn with_host(address: &str) -> Cow<'_, str> {
     let begin = address.find("://").map_or(0, |scheme| scheme + 3);
     let authority = address[begin..].split(['/', '?', '#']).next().unwrap_or_default();
@@ -65,7 +64,7 @@ fn with_host(address: &str) -> Cow<'_, str> {
     Cow::Borrowed(address)
 }
 
-/// A URL may have a query and no path; hyper wants a path.
+/// The URL with a path: a URL may have a query without a path, but hyper needs a path.
 fn with_path(address: &str) -> Cow<'_, str> {
     let host = address.find("://").map_or(0, |scheme| scheme + 3);
     match address[host..].find(['/', '?']).map(|place| host + place) {
@@ -76,7 +75,7 @@ fn with_path(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// As it is quoted in an error, which is one line.
+/// The URL as quoted in an error, on one line.
 fn shown(address: &str) -> String {
     match address.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{:?}...", &address[..end]),
@@ -84,7 +83,7 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// Whether anything follows the host. That may be no valid port, which hyper leaves out without an error.
+/// Whether anything follows the host, such as an invalid port, which hyper drops without an error.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_without_a_host_is_one_of_localhost() {
+    fn a_port_without_a_host_means_localhost() {
         for (address, url) in [
             ("http://:8080/", "http://localhost:8080/"),
             ("https://:8443?a=://:1", "https://localhost:8443/?a=://:1"),

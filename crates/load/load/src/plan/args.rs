@@ -1,4 +1,4 @@
-//! The options of `nanopace plan`; the texts here are its `--help` page.
+//! Defines the options of `nanopace plan`. The texts here are its `--help` page.
 
 use crate::console::human::positive_duration;
 use crate::load::schedule::args::ScheduleArgs;

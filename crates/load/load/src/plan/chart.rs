@@ -1,4 +1,4 @@
-//! The load over time, drawn with characters.
+//! Draws the load over time with characters.
 
 use super::outline::Outline;
 use crate::console::axis::{TimeAxis, short_count};
@@ -8,15 +8,15 @@ use std::fmt::{self, Display, Formatter};
 
 /// The width of the numbers at the left.
 const LABEL: usize = 9;
-/// The columns that a moment below the chart takes, at least.
+/// The least number of columns for a time label below the chart.
 const MOMENT: u64 = 12;
-/// The heights of a row that are round, within a factor of ten.
+/// The round values for the height of a row, within a factor of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
 /// The rate, and the number of requests so far, over time.
 #[derive(Debug)]
 pub(crate) struct Chart<'plan> {
-    /// What to draw.
+    /// The load to draw.
     pub(crate) outline: &'plan Outline,
     /// The width of a line, in characters.
     pub(crate) width: usize,
@@ -34,7 +34,7 @@ impl Display for Chart<'_> {
 }
 
 impl Chart<'_> {
-    /// Columns of these heights, in so many rows.
+    /// Draws columns of these heights in `rows` rows.
     fn panel(
         &self,
         f: &mut Formatter<'_>,
@@ -43,7 +43,7 @@ impl Chart<'_> {
         label: fn(f64) -> String,
     ) -> fmt::Result {
         let most = heights.iter().copied().fold(0.0, f64::max);
-        // A load without requests has an axis too.
+        // A load without requests also has an axis.
         let each = round_up(if most > 0.0 { most } else { 1.0 } / f64::from(rows), &ROUND);
         for row in (0..rows).rev() {
             let top = f64::from(row + 1) * each;
@@ -70,7 +70,7 @@ impl Chart<'_> {
     }
 }
 
-/// The column at this part of all of them.
+/// The column at this fraction of the width.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of columns")]
 fn at(part: f64, columns: usize) -> usize {
     (part * human::float(columns as u64)).round() as usize

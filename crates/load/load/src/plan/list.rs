@@ -1,4 +1,4 @@
-//! The intended starts, one a line.
+//! Writes the intended starts, one per line.
 
 use crate::console::interrupt::Interrupt;
 use crate::console::{Progress, human};
@@ -6,12 +6,12 @@ use crate::load::schedule::recording::rows::HEADER;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 
-/// How often progress is shown.
+/// The interval between two progress lines.
 const TICK: Duration = Duration::from_secs(1);
-/// The starts that are written between two looks at the clock and the interrupt.
+/// The number of starts written between two checks of the clock and the interrupt.
 const BATCH: usize = 4_096;
 
-/// Writes starts until there are no more, or it is interrupted.
+/// Writes starts until there are no more, or an interrupt arrives.
 pub(crate) fn write(
     mut starts: impl Iterator<Item = Duration>,
     to: impl Write,
@@ -37,7 +37,7 @@ pub(crate) fn write(
     to.flush()
 }
 
-/// Shows how far it is.
+/// Shows the progress.
 struct Watch {
     progress: Progress,
     shown: Instant,

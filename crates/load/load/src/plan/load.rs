@@ -1,4 +1,4 @@
-//! The load that is planned: what it is made of, and where it ends.
+//! Defines the load of a plan: its starts and its end.
 
 use super::args::PlanArgs;
 use crate::load::schedule::args::ScheduleArgs;
@@ -6,23 +6,23 @@ use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
 use std::time::Duration;
 
-/// How much is shown of a load that never ends.
+/// The part that is shown of a load without an end.
 const STRETCH: Duration = Duration::from_secs(60);
 
-/// A load that can be made as often as it is looked at.
+/// A load whose starts can be generated repeatedly.
 #[derive(Debug)]
 pub(crate) struct PlannedLoad<'plan> {
     pub(crate) schedule: &'plan ScheduleArgs,
     pub(crate) shape: Shape,
     pub(crate) shard: Shard,
-    /// Nothing starts from here on, if it is limited.
+    /// The time from which nothing starts, if the duration is limited.
     duration: Option<Duration>,
-    /// The most that may start.
+    /// The most requests that may start.
     requests: u64,
 }
 
 impl PlannedLoad<'_> {
-    /// The load that is asked for; its recording, if it has one, is sound.
+    /// The load that the options describe. Reads and checks its recording, if there is one.
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<PlannedLoad<'_>> {
         let schedule = &args.schedule;
         schedule.arrivals()?;
@@ -39,7 +39,7 @@ impl PlannedLoad<'_> {
         })
     }
 
-    /// Whether there is a last start.
+    /// Whether the load ends.
     pub(crate) fn has_end(&self) -> bool {
         let is_limited = self.duration.is_some() || self.requests < u64::MAX;
         is_limited || self.schedule.is_replay() || self.shape.duration().is_some()
@@ -48,14 +48,14 @@ impl PlannedLoad<'_> {
     /// The intended starts.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
-        // A run takes no slot at the very end of its shape either.
+        // A run starts no slot at the exact end of its shape either.
         let ends = [self.duration, self.shape.duration()];
         let end = ends.into_iter().flatten().min().unwrap_or(Duration::MAX);
         let most = usize::try_from(self.requests).unwrap_or(usize::MAX);
         Ok(starts.take_while(move |&start| start < end).take(most))
     }
 
-    /// The end of what is shown.
+    /// The end of the part that is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
             // Right after the last start.
@@ -66,13 +66,13 @@ impl PlannedLoad<'_> {
         Ok(ends.into_iter().flatten().min().unwrap_or(STRETCH))
     }
 
-    /// How many requests start before a moment.
+    /// The number of requests that start before a moment.
     pub(crate) fn count_before(&self, moment: Duration, arrivals: &Arrivals) -> u64 {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// Right after the first start that is one too many: so as many requests take as many intervals.
-    /// Several may start at one moment.
+    /// The end of a load that is limited by its requests: just after the first start beyond the limit, so that n
+    /// requests take n intervals. Several requests may start at the same time.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

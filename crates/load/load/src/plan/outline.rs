@@ -1,25 +1,25 @@
-//! A load over time: how many requests there are by when.
+//! Counts the requests of a load over time, in columns.
 
 use super::load::PlannedLoad;
 use crate::console::human;
 use std::time::Duration;
 
-/// How many columns are kept. Those of the picture and of usual terminals are made of them.
+/// The number of columns that are kept. The columns of the picture and of usual terminals are computed from these.
 const FINE: usize = 6_000;
 
 /// The part of a load that is shown.
 #[derive(Debug)]
 pub(crate) struct Outline {
-    /// Its end; it begins at the start of the load.
+    /// The end of the part; it begins at the start of the load.
     pub(crate) end: Duration,
-    /// The requests by the start and by the end of each column.
+    /// The number of requests until the start and until the end of each column.
     starts: Vec<f64>,
-    /// The same as the shape has them, whose rate is no random number; none of a recording.
+    /// The expected numbers by the shape, without random arrivals; `None` for a recording.
     shape: Option<Vec<f64>>,
 }
 
 impl Outline {
-    /// All of a load, or how it begins.
+    /// The outline of a load, or of its beginning if it has no end.
     pub(crate) fn new(load: &PlannedLoad<'_>) -> anyhow::Result<Outline> {
         let arrivals = load.schedule.arrivals()?;
         let end = load.end(&arrivals)?;
@@ -34,17 +34,17 @@ impl Outline {
         Ok(Outline { end, starts: starts.map(human::float).collect(), shape: Some(shape) })
     }
 
-    /// All requests.
+    /// The number of all requests.
     pub(crate) fn total(&self) -> f64 {
         self.starts[FINE]
     }
 
-    /// The requests by the start, and by the ends of so many columns.
+    /// The number of requests until the start of the load, and until the end of each of `columns` columns.
     pub(crate) fn counts(&self, columns: usize) -> Vec<f64> {
         resample(&self.starts, columns)
     }
 
-    /// Requests per second in each of so many columns.
+    /// The requests per second in each of `columns` columns.
     pub(crate) fn rates(&self, columns: usize) -> Vec<f64> {
         let counts = resample(self.shape.as_ref().unwrap_or(&self.starts), columns);
         let width = self.end.as_secs_f64() / human::float(columns as u64);
@@ -52,7 +52,7 @@ impl Outline {
     }
 }
 
-/// The counts by the ends of other columns; straight between those that are known.
+/// Converts counts to another number of columns, by linear interpolation.
 fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     let count = |index: usize| {
         let (fine, rest) = (index * FINE / columns, index * FINE % columns);
@@ -62,7 +62,7 @@ fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     (0..=columns).map(count).collect()
 }
 
-/// The number of starts by the beginning and by the end of each of these columns. All starts are before `end`.
+/// The number of starts until the beginning and until the end of each column. All starts are before `end`.
 fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
     let mut counts = vec![0.0; columns + 1];
     for start in starts {

@@ -1,4 +1,4 @@
-//! The load over time as a picture.
+//! Draws the load over time as a picture.
 
 use super::outline::Outline;
 use crate::console::axis::{TimeAxis, short_count};
@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 640);
-/// How many columns time is divided into; each is less than two dots wide.
+/// The number of columns that time is divided into; each is less than two pixels wide.
 const COLUMNS: usize = 600;
 const MOMENTS: u64 = 10;
 const RATE: RGBColor = RGBColor(50, 100, 170);
@@ -17,11 +17,11 @@ const COUNT: RGBColor = RGBColor(170, 60, 20);
 type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 type Point = (f64, f64);
 
-/// The picture as a text in SVG.
+/// The picture as an SVG string.
 pub(crate) fn svg(outline: &Outline, title: &str) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), outline, title)
-        // As a text, the error does not borrow the drawing.
+        // As a string, the error does not borrow the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -58,7 +58,7 @@ fn draw(area: &Panel<'_>, outline: &Outline, title: &str) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// The rate, which is level within a column.
+/// The points of the rate, which is constant within a column.
 fn steps(outline: &Outline) -> Vec<Point> {
     let rates = outline.rates(COLUMNS);
     rates.windows(1).zip(moments(outline).windows(2)).fold(Vec::new(), |mut points, (hz, time)| {
@@ -71,7 +71,7 @@ fn sums(outline: &Outline) -> Vec<Point> {
     moments(outline).into_iter().zip(outline.counts(COLUMNS)).collect()
 }
 
-/// Where columns begin and end, in seconds.
+/// The beginnings and ends of columns, in seconds.
 fn moments(outline: &Outline) -> Vec<f64> {
     let column = outline.end.as_secs_f64() / human::float(COLUMNS as u64);
     (0..=COLUMNS as u64).map(|index| column * human::float(index)).collect()

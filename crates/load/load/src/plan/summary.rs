@@ -1,20 +1,20 @@
-//! The load in a few lines.
+//! Summarizes the load in a few lines.
 
 use super::load::PlannedLoad;
 use super::outline::Outline;
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// How many moments are looked at for the lowest and the highest rate.
+/// The number of moments at which the rate is sampled for the lowest and the highest rate.
 const MOMENTS: u64 = 6_000;
-/// In how many columns the starts of a recording are counted for that.
+/// The number of columns in which the starts of a recording are counted for these rates.
 const COLUMNS: usize = 100;
 
-/// What the load is, how long it lasts and how many requests it has.
+/// The description of the load, its duration and its number of requests.
 pub(crate) struct Summary<'plan> {
     /// The load.
     pub(crate) load: &'plan PlannedLoad<'plan>,
-    /// What is shown of it.
+    /// The part that is shown.
     pub(crate) outline: &'plan Outline,
 }
 

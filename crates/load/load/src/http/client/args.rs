@@ -1,4 +1,4 @@
-//! The options of `nanopace run` that are about requests and connections.
+//! Defines the options of `nanopace run` for requests and connections.
 
 use super::request::form::Field;
 use super::response::stream_items::Items;
@@ -85,13 +85,13 @@ pub(crate) struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// The method of requests: as with curl, one with a body is a POST unless something else is said.
+    /// The method of requests. As with curl, a request with a body is a POST by default.
     pub(crate) fn method(&self) -> Method {
         let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Refuses headers that are given too often, and addresses of hosts that a proxy resolves.
+    /// Rejects headers that are given too often, and addresses for hosts that a proxy resolves.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()

@@ -1,4 +1,4 @@
-//! One connection, which carries one request after the other.
+//! Opens connections of either HTTP version, and sends one request after the other on each.
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
@@ -20,13 +20,13 @@ pub(crate) enum Connection {
     Http1(http1::Connection),
     Http2 {
         connection: http2::Connection,
-        /// Keeps the place of who shares it, if it is shared.
+        /// Reserves a place on a shared connection while this is alive.
         place: Option<Arc<SharedConnection>>,
     },
 }
 
 impl Connection {
-    /// Opens a connection to a server of the plan, or shares one that others have opened.
+    /// Opens a connection to a server of the plan, or joins one that other sessions have opened.
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
@@ -72,7 +72,7 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Whether no request can follow, as far as it is known without looking at the connection.
+    /// Whether no request can follow, as far as is known without reading from the connection.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// Whether others share it.
+    /// Whether several sessions use this connection.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
@@ -101,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads the whole answer. There is `memory` for a request as text.
+    /// Sends a request and reads the whole response. `memory` holds the request as text.
     pub(crate) async fn exchange(
         &mut self,
         plan: &Plan,
@@ -115,13 +115,13 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
-                // Boxed: a call by HTTP/1.1 is then not moved with room for this.
+                // Boxed, so that an HTTP/1.1 call, which is moved as a whole, has no room for this future.
                 Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }
     }
 
-    /// Of an exchange that has just ended, if the kernel stamps it.
+    /// The kernel's delays of the exchange that has just ended, if the kernel stamps it.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         match self {
             Connection::Http1(connection) => connection.delays(),
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Bytes of HTTP that were read and written since the last time that this was asked, without TLS.
+    /// Bytes of HTTP read and written since the last call, without the overhead of TLS.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         match self {
             Connection::Http1(connection) => connection.take_traffic(),
@@ -147,7 +147,7 @@ async fn shake_hands(
     let stream = connector.connect(name, io).await;
     let stream = stream
         .map_err(|error| tls::reason(&error).map_or_else(|| Failure::from(&error), Failure::Tls))?;
-    // A server that does not answer the offer speaks HTTP/1.1.
+    // A server that ignores the ALPN offer speaks HTTP/1.1.
     if http2 && !tls::speaks_http2(&stream) {
         return Err(Failure::Tls(Tls::NoHttp2));
     }

@@ -1,12 +1,12 @@
-//! Cookies: what a server sets goes back to it (RFC 6265), whatever domain and path they are for.
+//! Stores cookies and sends them back to the server that set them (RFC 6265); domain and path are ignored.
 
 use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime};
 
-/// With more cookies than this, the oldest go.
+/// The most cookies in a jar: one more removes the oldest.
 const MOST: usize = 100;
-/// A longer one is not kept, in bytes.
+/// The longest cookie that is kept, in bytes.
 const LONGEST: usize = 4096;
 
 /// The cookies of one server. A session has a jar for each endpoint, so none is sent to another server.
@@ -14,42 +14,42 @@ const LONGEST: usize = 4096;
 pub(crate) struct Jar {
     cookies: Vec<Kept>,
     header: Vec<u8>,
-    /// When the first of them is over, if any will be.
+    /// When the first of the cookies expires, if any does.
     next_over: Option<SystemTime>,
 }
 
-/// A cookie that goes back to its server.
+/// A cookie in the jar.
 #[derive(Debug)]
 struct Kept {
     name: Vec<u8>,
     value: Vec<u8>,
-    /// From when on it is over, if it will be.
+    /// When the cookie expires, if it does.
     over: Option<SystemTime>,
 }
 
-/// A cookie as it is set.
+/// A cookie as read from a `Set-Cookie` header.
 #[derive(Debug, PartialEq, Eq)]
 struct Cookie<'a> {
     name: &'a [u8],
     value: &'a [u8],
-    /// From when on it is over, if it will be.
+    /// When the cookie expires, if it does.
     over: Option<SystemTime>,
 }
 
 impl Jar {
-    /// Forgets all.
+    /// Removes all cookies.
     pub(crate) fn clear(&mut self) {
         self.cookies.clear();
         self.header.clear();
         self.next_over = None;
     }
 
-    /// The value of the header `Cookie`; empty without any.
+    /// The value of the header `Cookie`; empty without cookies.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// A request is sent that begins when `now` says: what is over by then does not go with it.
+    /// Removes the cookies that have expired, before a request is sent. `now` is called only if a cookie can expire.
     pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
         if let Some(over) = self.next_over {
             let now = now();
@@ -59,7 +59,7 @@ impl Jar {
         }
     }
 
-    /// Takes what an answer sets that comes now.
+    /// Stores the cookies that a response sets. `now` is the time of the response.
     pub(crate) fn set(&mut self, headers: &HeaderMap, now: impl FnOnce() -> SystemTime) {
         let mut set = headers.get_all(SET_COOKIE).iter().peekable();
         if set.peek().is_none() {
@@ -70,7 +70,7 @@ impl Jar {
         self.forget(now);
     }
 
-    /// Forgets what is over, and writes the others.
+    /// Removes expired cookies, and writes the header from the others.
     fn forget(&mut self, now: SystemTime) {
         self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
@@ -110,7 +110,7 @@ impl Cookie<'_> {
                 _ => {}
             }
         }
-        // One that is far away never comes.
+        // A time out of range counts as never.
         let after = |seconds: i64| now.checked_add(Duration::from_secs(seconds.unsigned_abs()));
         Some(Cookie { name, value, over: max_age.map_or(expires, after) })
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_sent_until_it_is_over() {
+    fn a_cookie_is_sent_until_it_expires() {
         let mut jar = Jar::default();
         for (lines, header) in [
             (&[][..], ""),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_later_is_not_sent_any_more() {
+    fn a_cookie_that_has_expired_is_not_sent() {
         let begin = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let at = |seconds| move || begin + Duration::from_secs(seconds);
         let mut jar = Jar::default();
@@ -183,7 +183,7 @@ mod tests {
             jar.send(at(seconds));
             assert_eq!(std::str::from_utf8(jar.header()).unwrap(), header, "{seconds}");
         }
-        // It is set anew, for ever.
+        // The cookie is set again, and never expires.
         jar.set(&answer(&["a=1; Max-Age=1"]), at(9));
         jar.set(&answer(&["a=2"]), at(9));
         jar.send(at(99));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_not_too_many_and_none_is_too_long() {
+    fn the_number_and_the_length_of_cookies_are_limited() {
         let mut jar = Jar::default();
         let now = SystemTime::now;
         (0..150).for_each(|number| jar.set(&answer(&[&format!("a{number}={number}")]), now));

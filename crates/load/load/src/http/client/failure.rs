@@ -1,4 +1,4 @@
-//! How a request can fail.
+//! Defines the reasons why a request fails, with the kind that each is counted as.
 
 use super::request::body::Unreadable;
 use crate::load::kind::FailureKind;
@@ -9,51 +9,51 @@ use hyper::StatusCode;
 use std::fmt;
 use std::io;
 
-/// The longest head of an answer, in bytes. A longer one is a failure.
+/// The longest head of a response, in bytes. A longer one is a failure.
 pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 
 /// Why a request counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// An answer, but neither success nor redirection. Its body may be cut off.
+    /// A response whose status is neither success nor redirection. Its body may be cut off.
     Status(u16),
-    /// No complete answer within the timeout.
+    /// No complete response within the timeout.
     Timeout,
-    /// No connection within the time for it.
+    /// No connection within the connect timeout.
     ConnectTimeout,
-    /// The connection could not be made or broke.
+    /// The connection could not be opened, or it broke.
     Connection(io::ErrorKind),
-    /// The same, with an error code of the system that has no such kind.
+    /// Like `Connection`, for an error code of the system that has no `ErrorKind`.
     System(i32),
-    /// The generator's machine ran out of something.
+    /// The generator's machine ran out of a resource.
     Shortage(Shortage),
-    /// The proxy opens no way to the server, and answers with this status.
+    /// The proxy opened no tunnel to the server, and responded with this status.
     Proxy(u16),
-    /// TLS could not be agreed on, or the server's certificate is refused.
+    /// The TLS handshake failed, or the server's certificate was rejected.
     Tls(Tls),
-    /// The connection ended in the middle of an answer, or before it.
+    /// The connection ended before or within a response.
     HungUp,
-    /// A connection that had carried other requests ended before any byte of the answer.
+    /// A connection that had carried other requests ended before any byte of the response.
     ClosedIdle,
     /// The connection ended, and the server has certainly not processed the request.
     NotTaken,
-    /// The server gave up this request alone (RFC 9113, section 6.4), by a code of HTTP/2.
+    /// The server reset the stream of this request (RFC 9113, section 6.4), with this HTTP/2 error code.
     Reset(u8),
-    /// The server gave up this request alone, and has certainly not processed it.
+    /// The server reset the stream of this request, and has certainly not processed it.
     Refused,
-    /// The answer has too many headers, or too long ones.
+    /// The headers of the response are too many or too long.
     TooLarge,
-    /// The answer is not HTTP/2, or its head is longer than it may be: HTTP/2 tells no difference.
+    /// The response is not HTTP/2, or its head is too long: the HTTP/2 library reports both in the same way.
     Unreadable,
-    /// The answer is not HTTP.
+    /// The response is not HTTP.
     Protocol,
-    /// The answer's body comes in chunks, one of which is none.
+    /// The response has an invalid chunk.
     Chunk,
-    /// The file that is sent has become shorter, or can't be read any more.
+    /// The body file has become shorter, or cannot be read any more.
     BodyFile,
 }
 
-/// What failures are counted as in metrics.
+/// The groups of failures in metrics.
 pub(crate) const GROUPS: [&str; 14] = [
     "status",
     "timeout",
@@ -72,14 +72,14 @@ pub(crate) const GROUPS: [&str; 14] = [
 ];
 
 impl Failure {
-    /// Whether an answer with this status is a success.
+    /// Whether a response with this status is a success.
     pub(crate) fn judge(status: StatusCode) -> Result<(), Failure> {
         let is_fine = status.is_success() || status.is_redirection();
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// The failure of a request whose connection ended after the head of an answer. An error status says more than
-    /// the end: a server that refuses a request may reset the connection before all of its answer has arrived.
+    /// The failure of a request whose connection ended after the head of a response. An error status says more than
+    /// the end: a server that rejects a request may reset the connection before all of its response has arrived.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -89,7 +89,7 @@ impl Failure {
         }
     }
 
-    /// Its kind, by which it is counted.
+    /// The kind that the failure is counted as.
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(self.group(), &self.to_string())
     }
@@ -113,16 +113,16 @@ impl Failure {
         }
     }
 
-    /// Whether the connection ended.
+    /// Whether the failure is the end of the connection.
     pub(crate) fn is_end(self) -> bool {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset};
         matches!(self, Failure::HungUp | Failure::Connection(ConnectionReset | ConnectionAborted))
     }
 
-    /// Whether there is no way to an address from this machine.
+    /// Whether this machine has no route to the address.
     pub(crate) fn is_without_route(self) -> bool {
         use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
-        // Codes that have no kind are about making a socket, such as one for IPv6 where there is none.
+        // Codes without a kind come from creating a socket, such as one for IPv6 on a machine without IPv6.
         matches!(
             self,
             Failure::Connection(HostUnreachable | NetworkDown | NetworkUnreachable)
@@ -131,29 +131,29 @@ impl Failure {
         )
     }
 
-    /// Whether a failure to connect concerns all addresses alike.
+    /// Whether a failure to connect applies to all addresses of the server.
     pub(crate) fn is_of_all_addresses(self) -> bool {
         matches!(self, Failure::Shortage(shortage) if shortage != Shortage::Ports)
     }
 
-    /// The failure for an error of connecting.
+    /// The failure for an error of opening a connection.
     pub(crate) fn of_connecting(error: &io::Error) -> Failure {
         Shortage::of_connecting(error).map_or_else(|| error.into(), Failure::Shortage)
     }
 
-    /// Whether the connection can take other requests.
+    /// Whether the connection can still carry other requests.
     pub(crate) fn spares_connection(self) -> bool {
         matches!(self, Failure::Reset(_) | Failure::Refused)
     }
 }
 
-/// What a code of HTTP/2 says.
+/// The name of an HTTP/2 error code.
 #[cfg(feature = "http2")]
 fn reason(code: u8) -> impl fmt::Display {
     h2::Reason::from(u32::from(code))
 }
 
-/// Without HTTP/2 there is none.
+/// Without HTTP/2, no error code has a name.
 #[cfg(not(feature = "http2"))]
 fn reason(code: u8) -> impl fmt::Display {
     code
@@ -190,7 +190,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A server that does not read on has hung up. With TLS 1.3 it says only after the handshake that it does not
+/// A server that stops reading has hung up. With TLS 1.3, it reports only after the handshake that it does not
 /// accept the client.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
@@ -209,12 +209,12 @@ impl From<&io::Error> for Failure {
     }
 }
 
-/// The kind of errors that have none.
+/// The kind of errors without a kind of their own.
 fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }
 
-/// The system's words for one of its codes.
+/// The system's message for an error code.
 fn words(code: i32) -> String {
     let text = io::Error::from_raw_os_error(code).to_string();
     let words = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);
@@ -228,7 +228,7 @@ mod tests {
     use std::io::ErrorKind;
 
     #[test]
-    fn all_failures_are_counted_as_one_of_a_few() {
+    fn each_failure_is_counted_in_one_of_the_groups() {
         let resets = (0..=u8::MAX).map(Failure::Reset);
         let statuses = (400..600).map(Failure::Status);
         let others = [

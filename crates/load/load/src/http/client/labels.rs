@@ -1,4 +1,4 @@
-//! By what requests are counted apart: where they go, and the status of the answer.
+//! Labels requests by where they go and by the status of the response.
 
 use super::request::targets::TargetSpec;
 use hyper::StatusCode;
@@ -6,16 +6,16 @@ use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// With more names than this, the others are one.
+/// The most names; requests with other names share one.
 const MOST: u8 = 100;
-/// The same of recorded requests.
+/// The most names of recorded requests.
 const MOST_RECORDED: u8 = 50;
-/// This many hexadecimal digits are an identifier.
+/// The fewest hexadecimal digits that count as an identifier.
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
-/// The most characters of a name.
+/// The longest name, in characters.
 const LONGEST: usize = 120;
-/// They have three digits.
+/// The number of possible status codes, which have three digits.
 const STATUSES: usize = 1_000;
 
 /// The labels of all requests of a plan.
@@ -26,12 +26,12 @@ pub(crate) struct Labels {
     known: HashMap<String, u8>,
 }
 
-/// What many requests may have in common: a method, and a URL without its query.
+/// A name that many requests can share: a method, and a URL without its query.
 #[derive(Debug)]
 struct Name {
     text: String,
-    /// Its labels, each from the first answer with that status on; at 0 that of no answer. They stay for as
-    /// long as the process, since the library counts by texts that do.
+    /// The labels by status, each created at the first response with that status; index 0 is for requests without a
+    /// response. Labels are never freed, because the library counts by `&'static str`.
     by_status: Vec<OnceLock<&'static str>>,
 }
 
@@ -41,7 +41,7 @@ impl Labels {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// The number of a recorded request's name, in which numbers and identifiers of the path are left out.
+    /// The number of a recorded request's name, which has placeholders for numbers and identifiers in the path.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -63,7 +63,7 @@ impl Labels {
         self.names.len()
     }
 
-    /// The label of a request with this name, whose answer had this status.
+    /// The label of a request with this name whose response had this status.
     pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
         self.names[usize::from(number)].label(status)
     }
@@ -84,7 +84,7 @@ impl Name {
     }
 }
 
-/// The label of a part of a path.
+/// The segment of a path as it appears in a label.
 fn grouped(part: &str) -> &str {
     let text = percent_decode_str(part).decode_utf8_lossy();
     match &*text {
@@ -94,7 +94,7 @@ fn grouped(part: &str) -> &str {
     }
 }
 
-/// Whether this is digits, perhaps with a sign and a decimal point.
+/// Whether `text` is digits, perhaps with a sign and a decimal point.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -102,13 +102,13 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// Whether this is hexadecimal digits, perhaps with hyphens as in a UUID.
+/// Whether `text` is hexadecimal digits, perhaps with hyphens as in a UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// A user and a password are not part of it.
+/// The name of a request, without a user and a password.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
@@ -137,12 +137,12 @@ mod tests {
         assert_eq!(told(0, 200), "GET http://[::1]:8/a 200");
         assert_eq!(told(1, 999), "GET http://h/ 999");
         assert_eq!(told(1, 0), "GET http://h/ without an answer");
-        // It is made once.
+        // Each label is created once.
         assert_eq!(told(0, 200).as_ptr(), told(0, 200).as_ptr());
     }
 
     #[test]
-    fn the_number_of_names_has_a_bound() {
+    fn the_number_of_names_is_limited() {
         let mut labels = Labels::default();
         let numbers = (0..300).map(|path| labels.number(&target(&format!("http://h/{path}"))));
         assert_eq!(numbers.max(), Some(MOST));

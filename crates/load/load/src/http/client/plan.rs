@@ -1,4 +1,4 @@
-//! What is sent, and where: everything about requests that is known before the run.
+//! Holds the requests of a run and their servers: everything about requests that is known before the run.
 
 use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
@@ -43,58 +43,58 @@ use std::time::Duration;
 pub(crate) struct Plan {
     requests: Requests,
     rotation: Rotation,
-    /// Of what turns are, if it is not requests.
+    /// The scenarios that slots take in turn; empty if slots take single requests.
     scenarios: Vec<Scenario>,
-    /// What requests have in common, for each server.
+    /// The parts that all requests to a server share, for each server.
     common: Vec<Common>,
-    /// The same as text, for each server.
+    /// The shared parts as HTTP/1.1 text, for each server.
     lines: Vec<Lines>,
-    /// The request, if there is only one.
+    /// The request as text, if there is only one.
     only: Option<Written>,
-    /// The same for HTTP/2.
+    /// The request for HTTP/2, if there is only one.
     only_http2: Option<Request<Flow>>,
-    /// What requests are filled with, besides the slot's number.
+    /// The rows that requests are filled with.
     data: Option<Data>,
     seed: u64,
-    /// How many slots there are requests for, if that has an end.
+    /// The number of slots that have a request, if it is limited.
     pub(crate) most_slots: Option<u64>,
-    /// By what they are counted apart.
+    /// The labels of requests.
     pub(crate) labels: Labels,
     /// The servers.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// None if no server speaks TLS and no file is named for it.
+    /// `None` if no server speaks TLS and no option names a file for TLS.
     pub(crate) tls: Option<Connector>,
-    /// Whether HTTP/2 is spoken.
+    /// Whether connections use HTTP/2.
     pub(crate) http2: bool,
-    /// How many requests a connection carries at most.
+    /// The most requests on one connection.
     pub(crate) requests_each: u64,
-    /// How long a connection is used at most.
+    /// The longest time that a connection is used.
     pub(crate) connection_age: Duration,
-    /// Whether safe requests are sent again whose kept connection was closed while idle.
+    /// Whether a safe request is sent again if its kept connection was closed while idle.
     retries_idle: bool,
     /// Whether cookies are sent back.
     pub(crate) cookies: bool,
-    /// What items of answers are, if they are timed.
+    /// The kind of items in responses, if they are timed.
     pub(crate) items: Option<Items>,
-    /// What the kernel stamped, if it is asked to.
+    /// The delays from kernel timestamps, if the kernel stamps.
     pub(crate) kernel: Option<KernelDelays>,
-    /// Connections that are shared, if they are.
+    /// The shared connections, if sessions share them.
     pub(crate) pool: Option<Pool>,
-    /// The longest time for a request.
+    /// The timeout of a request.
     pub(crate) timeout: Duration,
-    /// The longest time for a connection.
+    /// The timeout of opening a connection.
     pub(crate) connect_timeout: Duration,
 }
 
-/// A request that is to be sent, and perhaps once more.
+/// A request to send; it may be sent twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
     /// The number of the slot.
     number: u64,
-    /// Which request of the slot it is.
+    /// The index of the request within the slot's scenario.
     step: u64,
-    /// Which of the plan's servers it goes to.
+    /// The index of the request's server in the plan.
     pub(crate) endpoint: usize,
 }
 
@@ -103,14 +103,14 @@ pub(crate) struct Prepared {
 pub(crate) struct Memory {
     written: Written,
     filled: FilledRequest,
-    /// What was taken from the slot's earlier answers.
+    /// The values taken from the slot's earlier responses.
     pub(crate) taken: Vec<Vec<u8>>,
     /// The cookies of each server, if they are sent back.
     pub(crate) jars: Vec<Jar>,
 }
 
 impl Memory {
-    /// Without a request in it.
+    /// Memory without a request.
     pub(crate) fn new() -> Memory {
         Memory {
             written: Written::new(),
@@ -121,7 +121,7 @@ impl Memory {
     }
 }
 
-/// A plan that requests are added to.
+/// A plan under construction, to which requests are added.
 #[derive(Debug)]
 pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
@@ -131,12 +131,12 @@ pub(crate) struct Draft<'args> {
     labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
-    /// Which endpoint is at a scheme and an authority.
+    /// The index of the endpoint for a scheme and an authority.
     known: HashMap<String, usize>,
     compiler: Compiler,
     /// The URL of the first request.
     pub(crate) url: String,
-    /// Of the file that scenarios are from.
+    /// The hash of the scenario file.
     pub(crate) scenario_hash: Option<u64>,
 }
 
@@ -162,7 +162,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Its requests are filled with rows of this data.
+    /// Sets the data whose rows fill the requests.
     pub(crate) fn fill_with(&mut self, data: Option<Data>) {
         self.compiler = Compiler::new(data);
     }
@@ -186,7 +186,7 @@ impl Draft<'_> {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario, in which these values have been taken before. Returns its number.
+    /// Adds a request of a scenario. `taken` names the values that earlier steps have taken. Returns its number.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -197,18 +197,18 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// A text that answers of the last step are compared with.
+    /// The template of a text that responses of the last step are compared with.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario of requests that have been added.
+    /// Adds a scenario whose requests have been added.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
     }
 
-    /// Where values that were taken have been used since this was asked.
+    /// The places that have used taken values since the last call.
     pub(crate) fn take_uses(&mut self) -> BTreeSet<Use> {
         mem::take(&mut self.compiler.uses)
     }
@@ -218,7 +218,7 @@ impl Draft<'_> {
         self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
     }
 
-    /// Adds a request. The name of its server is resolved, if it is new.
+    /// Adds a request. Resolves the name of its server, if the server is new.
     fn request(&mut self, target: &TargetSpec, label: u8) -> anyhow::Result<()> {
         if self.requests.count() == 0 {
             self.url = target.url.to_string();
@@ -252,7 +252,7 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Refuses a header that an option sends, too: servers take one of two, or refuse both.
+    /// Rejects a header that an option sends as well: servers use one of two, or reject both.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -266,7 +266,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The request taken apart, if anything in it or in the headers of all is filled.
+    /// The compiled request, if it or the headers of all requests contain a placeholder.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =
@@ -301,7 +301,7 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// The plan, if there is at least one request in it. Reads certificates.
+    /// The finished plan. Fails without a request. Reads certificates.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,
@@ -347,14 +347,14 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// The request of the slot with this number, round and round: the same in each process that has a part of
-    /// the load, and in each run of it.
+    /// The request of the slot with this number, in rotation. It is the same in every process that shares the load,
+    /// and in every run.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
     }
 
-    /// A request of the slot with this number: the one that is this step of its scenario.
+    /// The request of a step of the scenario of the slot with this number.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
@@ -377,7 +377,7 @@ impl Plan {
         }
     }
 
-    /// The number of connections and body files that are open at most. `sessions` has the number of sessions of each
+    /// The most connections and body files that are open at once. `sessions` has the number of sessions of each
     /// thread. Each session keeps a connection to each server, or shares one.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
@@ -385,12 +385,12 @@ impl Plan {
         (to_each * self.endpoints.len() + self.requests.files()) as u64
     }
 
-    /// Whether slots have scenarios.
+    /// Whether slots run scenarios.
     pub(crate) fn has_scenarios(&self) -> bool {
         !self.scenarios.is_empty()
     }
 
-    /// By what scenarios and their steps are counted.
+    /// The labels that scenarios and their steps are counted by.
     pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
         let of = |scenario: &Scenario| {
             let steps = scenario.steps.iter().map(|step| step.label);
@@ -399,17 +399,17 @@ impl Plan {
         self.scenarios.iter().flat_map(of).collect()
     }
 
-    /// The scenario of the slot with this number, if slots have scenarios.
+    /// The scenario of the slot with this number, if slots run scenarios.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
         self.has_scenarios().then(|| &self.scenarios[self.rotation.of_slot(number)])
     }
 
-    /// The values of a slot, with what was taken from its answers.
+    /// The values of a slot, including those taken from its responses.
     pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// The request before the run: the first of slot 0.
+    /// The request that is sent before the run: the first one of slot 0.
     pub(crate) fn probe(&self) -> Prepared {
         match self.scenario(0) {
             Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
@@ -417,12 +417,12 @@ impl Plan {
         }
     }
 
-    /// By what a request is counted apart, if its answer has this status.
+    /// The label of a request whose response has this status.
     pub(crate) fn label(&self, request: Prepared, status: Option<StatusCode>) -> &'static str {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// A request as text, which is put into `memory` unless it is there already.
+    /// The text of a request, written into `memory` unless the plan has it already.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -434,7 +434,7 @@ impl Plan {
         written.with(parts.body, parts.file)
     }
 
-    /// A request of HTTP/2, to be sent once.
+    /// The request for HTTP/2, to be sent once.
     pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
         if let Some(only) = &self.only_http2 {
             return only.clone();
@@ -481,7 +481,7 @@ fn connector(
         Trust::File(_) => trust,
         _ if has_tls => trust,
         _ if identity.is_none() => return Ok(None),
-        // Without TLS, nobody needs the certificates of the system.
+        // Without TLS, the system's certificates need not be read.
         _ => Trust::Anyone,
     };
     Connector::new(trust, identity, args.http2).map(Some)
@@ -498,8 +498,8 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Refuses a length that is not that of the body: the server would wait for what never comes, or take what
-/// is left for the next request.
+/// Rejects a `Content-Length` that differs from the body's length: the server would wait for bytes that never come,
+/// or take the remaining bytes for the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
@@ -507,12 +507,12 @@ fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What requests to the server of `url` have in common.
+/// The parts that all requests to the server of `url` share.
 fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
     usual.insert(USER_AGENT, HeaderValue::from_static(agent));
-    // HTTP/2 sends the host with the path.
+    // HTTP/2 sends the host in `:authority`.
     if !args.http2 {
         usual.insert(HOST, authority.parse().context("not a host")?);
     }
@@ -531,7 +531,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    // What goes to the server through a tunnel is nothing that the proxy sees.
+    // In a tunnel, the proxy does not see the headers, so they contain no credentials for the proxy.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());

@@ -1,4 +1,4 @@
-//! What is sent: targets, templates, forms and bodies, and the buffer that holds all requests of a run.
+//! Builds requests: targets, templates, forms and bodies, and the buffer that holds all requests of a run.
 
 pub(crate) mod body;
 pub(crate) mod buffer;

@@ -1,4 +1,4 @@
-//! What is read from a response after its head: retained headers and body, values in them, and the items of a stream.
+//! Reads responses: retains headers and bodies, finds values in them, and times the items of streams.
 
 pub(crate) mod extraction;
 pub(crate) mod item_times;

@@ -1,4 +1,4 @@
-//! One place for a request in flight, and its connections.
+//! Sends one request at a time, and manages its connections: opening, reuse, retries and limits.
 
 use super::connection::Connection;
 use super::cookies::Jar;
@@ -25,46 +25,46 @@ use std::time::SystemTime;
 pub(crate) struct Session {
     plan: Arc<Plan>,
     clock: Pacer,
-    /// One place for each of the plan's servers.
+    /// The connection to each of the plan's servers.
     connections: Vec<Option<Connection>>,
-    /// How many requests each of these connections has carried.
+    /// The number of requests that each connection has carried.
     carried: Vec<u64>,
-    /// When each was opened.
+    /// When each connection was opened.
     opened: Vec<Nanos>,
     deadline: Deadline,
     /// Memory for the request in flight.
     memory: Memory,
-    /// Looks at answers, if anything does.
+    /// Observes responses, if items are timed or values are taken.
     observer: Option<ResponseObserver>,
-    /// Its number.
+    /// The session's number.
     pub(crate) index: usize,
-    /// Whether its requests are recorded.
+    /// Whether the session's requests are recorded.
     pub(crate) is_recorded: bool,
-    /// Counts the steps of scenarios, and items of answers that are given up.
+    /// Counts the steps of scenarios, and the items of responses that are given up.
     pub(crate) counted_by: Option<Arc<dyn Steps>>,
-    /// How long it took to open connections, of those that were opened first.
+    /// How long it took to open the connections that were opened before the first request.
     set_ups: Vec<SetUp>,
 }
 
-/// How a request went.
+/// The result of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    /// Its status, or why there is none.
+    /// The status of the response, or the failure.
     pub(crate) status: Result<StatusCode, Failure>,
-    /// When it was sent: later than its start if a connection had to be opened.
+    /// When the request was sent: later than its start if a connection had to be opened.
     pub(crate) sent: Nanos,
-    /// The connection that was opened for it, if one was.
+    /// The times of the connection that was opened for the request, if one was.
     pub(crate) set_up: Option<SetUp>,
-    /// Bytes that went over its connections.
+    /// Bytes read and written.
     pub(crate) traffic: (u64, u64),
-    /// Whether it was sent again, as its first connection was closed while idle.
+    /// Whether the request was sent again, because its first connection was closed while idle.
     pub(crate) is_retried: bool,
-    /// Whether it was sent at all.
+    /// Whether the request was sent at all.
     pub(crate) is_sent: bool,
 }
 
 impl Answer {
-    /// What is counted of it, be it a success or not.
+    /// The counts of the request, whether it succeeded or failed.
     pub(crate) fn done(&self) -> Done {
         let (read, written) = self.traffic;
         let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
@@ -72,7 +72,7 @@ impl Answer {
         self.head_status().map_or(done, |status| done.status(status.as_u16()))
     }
 
-    /// Its status, even if its body was cut off.
+    /// The status of the response, even if its body was cut off.
     fn head_status(&self) -> Option<StatusCode> {
         match self.status {
             Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
@@ -80,27 +80,27 @@ impl Answer {
         }
     }
 
-    /// Adds what the first attempt at the same request came to.
+    /// Adds the counts of the first attempt at the same request.
     fn after(self, first: &Answer) -> Answer {
         let ([read, written], before) = ([self.traffic.0, self.traffic.1], first.traffic);
         let is_retried = first.status == Err(Failure::ClosedIdle);
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
-    /// A failure of this kind. It is marked if the request was never sent.
+    /// The call's failure, of this kind. It is marked if the request was never sent.
     pub(crate) fn failure(&self, kind: FailureKind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
     }
 
-    /// Success, or why it is none.
+    /// `Ok` for a success, otherwise the failure.
     pub(crate) fn outcome(&self) -> Result<(), Failure> {
         self.status.and_then(Failure::judge)
     }
 }
 
 impl Session {
-    /// The session with this number. To be made inside a runtime.
+    /// The session with this number. Must be called within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let mut memory = Memory::new();
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -120,8 +120,8 @@ impl Session {
         }
     }
 
-    /// Opens a connection to each server, so that no request has to wait for it. One that cannot be
-    /// opened now is tried again by the first request that needs it.
+    /// Opens a connection to each server, so that no request has to wait for one. If a connection cannot be opened now,
+    /// the first request that needs it tries again.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -129,12 +129,12 @@ impl Session {
         }
     }
 
-    /// How long it took to open connections, since the last call.
+    /// The times of the connections opened since the last call.
     pub(crate) fn take_set_ups(&mut self) -> Vec<SetUp> {
         mem::take(&mut self.set_ups)
     }
 
-    /// What was seen of the last answer, if items are timed.
+    /// The items of the last response, if items are timed.
     pub(crate) fn seen(&self) -> Option<&SeenItems> {
         match &self.observer {
             Some(ResponseObserver::ItemTimes(timed)) => Some(timed.seen()),
@@ -142,7 +142,7 @@ impl Session {
         }
     }
 
-    /// The last answer to look at, if it is retained. This is its status.
+    /// The last response, to search for values, if it is retained. `status` is its status.
     pub(crate) fn searched(&self, status: StatusCode) -> Option<SearchedResponse<'_>> {
         match &self.observer {
             Some(ResponseObserver::Retained(retained)) => {
@@ -152,34 +152,34 @@ impl Session {
         }
     }
 
-    /// A scenario begins: it has nothing of those before.
+    /// Removes values and cookies of the scenario before.
     pub(crate) fn forget(&mut self) {
         self.memory.taken.clear();
         self.memory.jars.iter_mut().for_each(Jar::clear);
     }
 
-    /// Keeps values that were taken from an answer, for the steps that follow.
+    /// Keeps values taken from a response for later steps.
     pub(crate) fn remember(&mut self, values: &mut Vec<Vec<u8>>) {
         self.memory.taken.append(values);
     }
 
-    /// What the slot with this number can be compared with.
+    /// The values of the slot with this number, for checks.
     pub(crate) fn values(&self, number: u64) -> Values<'_> {
         self.plan.values(number, &self.memory.taken)
     }
 
-    /// Its clock.
+    /// The session's clock.
     pub(crate) fn clock(&self) -> Pacer {
         self.clock.clone()
     }
 
-    /// What its clock says.
+    /// The time of the session's clock.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
     }
 
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
-        // Boxed: a call that opens no connection, as most do, is then not moved with room for this.
+        // Boxed, so that a call, which is moved as a whole, has no room for this future. Most calls open no connection.
         let opening = Box::pin(Connection::open(&self.plan, endpoint));
         let (connection, set_up) = opening.await?;
         self.connections[endpoint] = Some(connection);
@@ -187,8 +187,8 @@ impl Session {
         Ok(set_up)
     }
 
-    /// Sends the plan's request of the slot with this number, from `now` on, and reads the answer. The
-    /// answer comes with its label.
+    /// Sends the request of the slot with this number, starting at `now`, and reads the response. Returns the
+    /// result and its label.
     pub(crate) async fn send(&mut self, number: u64, now: Nanos) -> (Answer, &'static str) {
         let request = self.plan.of_slot(number);
         match &mut self.observer {
@@ -202,8 +202,8 @@ impl Session {
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// Sends this step of a slot, from `now` on, and reads the answer, of which that is kept which the step
-    /// wants.
+    /// Sends this step of a slot, starting at `now`, and reads the response. Retains the parts of it that the step
+    /// needs.
     pub(crate) async fn send_step(
         &mut self,
         step: &Step,
@@ -217,8 +217,8 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request. If a kept connection does not take it, or was closed while idle, the request may be sent again on
-    /// a new connection. A server that takes nothing on a new connection fails.
+    /// Sends a request. If a kept connection does not accept it, or was closed while idle, the request may be sent
+    /// again on a new connection. If a new connection does not accept it, the request fails.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;
@@ -227,7 +227,7 @@ impl Session {
         }
         loop {
             let answer = self.send_on_new(request).await;
-            // On a connection that others have opened, their requests may have been the last that it took.
+            // On a shared connection, a request of another session may have been the last one that the server accepted.
             let is_shared = answer.set_up.is_none();
             if answer.status != Err(Failure::NotTaken) || !is_shared {
                 return first.map_or(answer, |first| answer.after(&first));
@@ -242,7 +242,7 @@ impl Session {
         }
     }
 
-    /// None if no connection is open, or none that takes the request.
+    /// Sends the request on an open connection; `None` if none is open, or the open one does not accept the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let connection = self.connections[request.endpoint].as_mut()?;
         if now - self.opened[request.endpoint] >= self.plan.connection_age {
@@ -254,8 +254,8 @@ impl Session {
         Some(self.exchange(request, now, None).await)
     }
 
-    /// Sends the first request of slot 0, to see whether it is answered. Of a stream the head is enough: it may
-    /// never end.
+    /// Sends the first request of slot 0, to check that the server responds. If items are timed, the head is enough,
+    /// because a stream may never end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -263,7 +263,7 @@ impl Session {
         self.send_prepared(self.plan.probe(), Nanos::ZERO).await
     }
 
-    /// Sends the request on the connection that is open, and reads the answer.
+    /// Sends the request on the open connection, and reads the response.
     async fn exchange(&mut self, request: Prepared, sent: Nanos, set_up: Option<SetUp>) -> Answer {
         let Session {
             plan,
@@ -289,7 +289,7 @@ impl Session {
         let mut status =
             connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         if status == Err(Failure::Refused) {
-            // Once more, as the server has not processed it (RFC 9113, section 8.7).
+            // Sent once more, because the server has not processed it (RFC 9113, section 8.7).
             status = connection.exchange(plan, request, memory, deadline, observer.as_mut()).await;
         }
         if let Some(kernel) = plan.kernel.as_ref().filter(|_| *is_recorded && status.is_ok())
@@ -306,7 +306,7 @@ impl Session {
             jar.set(&retained.headers, SystemTime::now);
         }
         let traffic = connection.take_traffic();
-        // What others have heard on it meanwhile tells that it is not the connection that is silent.
+        // If other sessions have read from the connection meanwhile, the connection is not the cause of the timeout.
         let is_heard = status == Err(Failure::Timeout) && connection.is_shared() && !is_silent;
         let is_spoiled = status.is_err_and(|failure| !failure.spares_connection()) && !is_heard;
         carried[request.endpoint] += 1;
@@ -317,7 +317,7 @@ impl Session {
         Answer { status, sent, set_up, traffic, is_retried: false, is_sent: true }
     }
 
-    /// The answer to a request that could not be sent.
+    /// The result of a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
         let (sent, traffic) = (self.clock.now(), (0, 0));
         let (is_retried, is_sent) = (false, false);

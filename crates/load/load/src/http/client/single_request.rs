@@ -9,10 +9,10 @@ use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 
-/// The request to a URL. Reads what is in it from files.
+/// The request to a URL. Reads its body from files, if options name any.
 ///
 /// # Errors
-/// The URL is none, a file can't be read, or options exclude each other.
+/// The URL is invalid, a file cannot be read, or options exclude each other.
 pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
     let url = template::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {

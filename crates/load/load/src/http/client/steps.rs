@@ -1,5 +1,5 @@
-//! Scenarios: requests that are sent one after the other, what is taken from an answer for the next ones, and
-//! what answers must be like.
+//! Defines scenarios: requests sent one after the other, the values that responses give to later requests, and the
+//! checks of responses.
 
 mod number;
 
@@ -11,65 +11,65 @@ use crate::load::kind::FailureKind;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Requests that are one slot's, in order.
+/// The requests of one slot, in order.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// By what it is counted apart from other scenarios, if there are any.
+    /// The label that the scenario is counted by, if there are several scenarios.
     pub(crate) label: Option<&'static str>,
-    /// At least one.
+    /// The steps; at least one.
     pub(crate) steps: Vec<Step>,
 }
 
 /// A request of a scenario.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// Its number in the plan.
+    /// The number of the request in the plan.
     pub(crate) request: usize,
-    /// By what it is counted.
+    /// The label that the step is counted by.
     pub(crate) label: &'static str,
-    /// How long the next one is held back after its answer.
+    /// The pause after the response, before the next step.
     pub(crate) think: Duration,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,
 }
 
-/// A value that is taken from an answer.
+/// A value taken from a response.
 #[derive(Debug)]
 pub(crate) struct Take {
-    /// What a step fails by that can't have it.
+    /// The kind of failure if the value cannot be taken.
     pub(crate) name: String,
-    /// Its number in the scenario.
+    /// The number of the value in the scenario.
     pub(crate) index: usize,
     pub(crate) source: Source,
-    /// What it has to be like for the places that it goes to.
+    /// Conditions that the value must meet, one for each kind of place that uses it.
     pub(crate) fits: Vec<fn(&[u8]) -> bool>,
 }
 
-/// What an answer must be like.
+/// A check of a response.
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// What a step fails by if it is not.
+    /// The kind of failure if the check fails.
     pub(crate) name: String,
     pub(crate) condition: Condition,
 }
 
-/// What is looked at.
+/// The part of the response that is checked, and how.
 #[derive(Debug)]
 pub(crate) enum Condition {
     Status(u16),
-    /// Something is there, and equals this if that is said.
+    /// A value exists at the source, and equals this value if one is given.
     At(Source, Option<Value>),
-    /// Something is there, and is this text, which is filled.
+    /// A value exists at the source, and equals the text of this template.
     Filled(Source, Template),
 }
 
 impl Step {
-    /// Whether it says itself which status is a success.
+    /// Whether a check of the step decides which status is a success.
     pub(crate) fn has_status(&self) -> bool {
         self.checks.iter().any(|check| matches!(check.condition, Condition::Status(_)))
     }
 
-    /// What of its answer has to be kept.
+    /// The parts of the response that the step needs.
     pub(crate) fn wanted(&self) -> Wanted {
         let checked = self.checks.iter().filter_map(|check| match &check.condition {
             Condition::At(source, _) | Condition::Filled(source, _) => Some(source),
@@ -82,10 +82,10 @@ impl Step {
 }
 
 impl Take {
-    /// The value in an answer.
+    /// Takes the value from a response.
     ///
     /// # Errors
-    /// It is not there, or can't be where it goes to.
+    /// The value does not exist, or is not valid in a place that uses it.
     pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
         let value = value.and_then(|value| {
@@ -97,10 +97,10 @@ impl Take {
 }
 
 impl Check {
-    /// Whether an answer is as it must be, with the slot's values.
+    /// Checks a response, with the slot's values.
     ///
     /// # Errors
-    /// It is not.
+    /// The check fails.
     pub(crate) fn of(
         &self,
         answer: &SearchedResponse<'_>,
@@ -134,7 +134,7 @@ impl Check {
     }
 }
 
-/// Whether what is written in JSON is this value; `1` and `1.0` are the same.
+/// Whether raw JSON equals this value; `1` and `1.0` are equal.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

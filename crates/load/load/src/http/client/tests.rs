@@ -1,5 +1,5 @@
-//! The client as servers see it, over real sockets: what it makes of their answers, well-formed or not,
-//! and what it sends them.
+//! Tests the client over real sockets: the requests that it sends, and its results for well-formed and malformed
+//! responses.
 
 mod answers;
 mod broken;
@@ -50,14 +50,14 @@ fn session(plan: &Arc<Plan>) -> Session {
     Session::new(plan, &Pacer::new(Rate::per_second(1).unwrap()), 0)
 }
 
-/// Runs a client on a runtime as a run has it.
+/// Runs a client on a runtime configured as in a run.
 fn block_on<F: Future>(client: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
 }
 
-/// Each call is moved as a whole before it begins, and each place for one has room for it.
+/// A call's future is moved as a whole before it begins, so its size matters.
 #[test]
-fn a_call_has_no_room_for_opening_a_connection() {
+fn the_future_of_a_call_does_not_contain_that_of_opening_a_connection() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();
     block_on(async {
         let mut session = session(&plan);

@@ -1,4 +1,4 @@
-//! Connections: server addresses, streams, proxies, and the two versions of HTTP. TLS itself is in `net`.
+//! Implements connections: server addresses, streams, proxies, and the two versions of HTTP. TLS is in `net`.
 
 pub(crate) mod addresses;
 pub(crate) mod args;

@@ -1,9 +1,9 @@
-//! The options of data; the texts here are on `--help` pages.
+//! Defines the options of data. The texts here are on `--help` pages.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What requests are filled with.
+/// The options of the data that requests are filled with.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
@@ -20,7 +20,7 @@ pub(crate) struct DataArgs {
     pub(crate) data_end: DataEnd,
 }
 
-/// Which row a request has.
+/// The order in which requests use rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataOrder {
     #[default]
@@ -29,7 +29,7 @@ pub(crate) enum DataOrder {
     Random,
 }
 
-/// What comes after the last row.
+/// The action after the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataEnd {
     #[default]

@@ -1,16 +1,16 @@
-//! Rows of CSV: the first line has the names of the columns.
+//! Reads rows from CSV, whose first line names the columns.
 
 use super::table::Data;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
-/// Hands out one line at a time, and one more end of line after the last. So the lines that were handed out end with
-/// the record that `csv` returns, which needs no more input unless a quote in it never closes.
+/// Returns one line at a time, and one more line break after the last line. So the lines read so far end with the
+/// record that `csv` returns, which needs no more input unless a quote in it is never closed.
 struct ByLine<R> {
     inner: R,
-    /// How many ends of lines were handed out.
+    /// The number of line breaks returned so far.
     lines: usize,
-    /// The last byte that was handed out, or nothing once more was asked for than there is.
+    /// The last byte returned, or `None` after the end of the input.
     last: Option<u8>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// Reads the next record and returns the line on which it begins, or nothing at the end.
+/// Reads the next record, and returns the line on which it begins, or `None` at the end.
 fn record<R: BufRead>(
     reader: &mut Reader<ByLine<R>>,
     record: &mut ByteRecord,
@@ -63,9 +63,9 @@ fn record<R: BufRead>(
     let spanned = record.as_slice().split(|byte| *byte == b'\n').count();
     match last {
         None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
-        // The second byte of this end of line is yet to come.
+        // The second byte of this line break has not been read yet.
         Some(b'\r') => Ok(Some(lines + 2 - spanned)),
-        // At least 1, where lines end without b'\n'.
+        // At least 1, because lines may end without b'\n'.
         Some(_) => Ok(Some((lines + 1 - spanned).max(1))),
     }
 }

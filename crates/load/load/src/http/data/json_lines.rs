@@ -1,4 +1,4 @@
-//! Rows of JSON lines: an object on each. The first one has the names of the columns.
+//! Reads rows from JSON lines: one object per line. The first object names the columns.
 
 use super::table::Data;
 use crate::console::json_object::{Values, object, text};
@@ -22,7 +22,7 @@ pub(super) fn read(mut lines: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// The error has the byte of the line.
+/// Adds the row on a line. The error has the byte of the line.
 fn push_line(data: &mut Data, bytes: &[u8], number: usize) -> Result<(), (usize, String)> {
     let line = utf8(bytes).map_err(|at| (at, "this is no UTF-8".to_owned()))?;
     if line.trim().is_empty() {

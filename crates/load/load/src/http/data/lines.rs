@@ -1,17 +1,17 @@
-//! On which line of its file each row is.
+//! Records the line of the file on which each row begins.
 
-/// Only rows that are not on the line after the one of the row before take memory.
+/// The lines of rows. Only a row that is not on the line after that of the row before takes memory.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,
-    /// The line after that of the last row.
+    /// The line after the first line of the last row.
     next: usize,
-    /// Rows, and their lines.
+    /// Rows that are not on the expected line, each with its line.
     jumps: Vec<(usize, usize)>,
 }
 
 impl Lines {
-    /// The next row begins on this line.
+    /// Records that the next row begins on this line.
     pub(super) fn begin(&mut self, line: usize) {
         if line != self.next {
             self.jumps.push((self.count, line));

@@ -1,5 +1,5 @@
-//! Which row a slot has: a function of its number, so that the parts of a load have the rows of one, and no
-//! table is needed.
+//! Chooses the row of a slot: a function of the slot's number, so that all shards of a load agree, and no table is
+//! needed.
 
 use super::args::DataOrder;
 
@@ -12,7 +12,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Of so many rows, of which there is at least one.
+    /// An order of `count` rows; `count` must be at least 1.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed }
     }
@@ -27,8 +27,8 @@ impl Order {
         }
     }
 
-    /// The row at a place of a pass. A Feistel network is a permutation of the numbers of so many bits,
-    /// and those of them that are no rows are passed over (Black and Rogaway 2002, "cycle walking").
+    /// The row at a place of a pass. A Feistel network permutes the numbers of a given number of bits; results that are
+    /// not rows are permuted again (Black and Rogaway 2002, "cycle walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -40,7 +40,7 @@ impl Order {
     }
 }
 
-/// A permutation of the numbers with twice so many bits.
+/// Permutes the numbers with `2 * half` bits.
 fn feistel(number: u64, half: u32, key: u64) -> u64 {
     let mask = (1 << half) - 1;
     let (mut left, mut right) = (number >> half, number & mask);
@@ -50,8 +50,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// A number from which nobody would guess the one it is made of, and which only that one gives: the end of
-/// splitmix64.
+/// Mixes the bits of a number, by one step of splitmix64. Different numbers give different results.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,8 +58,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// A number below `end`, as even as makes no difference: of the 64 bits one number has at most `end` more
-/// than another.
+/// Maps a number to one below `end`, almost uniformly: of the 2^64 numbers, at most one more maps to one result than
+/// to another.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()
@@ -84,7 +83,7 @@ mod tests {
         }
 
         #[test]
-        fn rows_are_rows_however_many_there_are(count in 1..u64::MAX / 2, seed: u64, slot: u64) {
+        fn each_row_is_below_the_count(count in 1..u64::MAX / 2, seed: u64, slot: u64) {
             for order in [DataOrder::Sequential, DataOrder::Shuffled, DataOrder::Random] {
                 prop_assert!(Order::new(order, count, seed).row(slot) < count);
             }
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_is_that_of_its_seed_and_pass() {
+    fn a_shuffle_depends_on_its_seed_and_pass() {
         let shuffled = |seed, number| pass(DataOrder::Shuffled, seed, number);
         assert_eq!(shuffled(7, 3), shuffled(7, 3));
         assert!(shuffled(7, 3) != shuffled(8, 3) && shuffled(7, 3) != shuffled(7, 4));
@@ -105,9 +104,9 @@ mod tests {
         assert!(pass(DataOrder::Sequential, 7, 3).is_sorted());
     }
 
-    /// Each of ten rows has its tenth of a million, and each place of a shuffle has each row as often.
+    /// Each of ten rows gets a tenth of a million slots, and each place of a shuffle gets each row equally often.
     #[test]
-    fn rows_are_as_often_as_each_other() {
+    fn all_rows_are_equally_frequent() {
         let random = Order::new(DataOrder::Random, 10, 1);
         let mut times = [0_u64; 10];
         (0..1_000_000).for_each(|slot| times[usize::try_from(random.row(slot)).unwrap()] += 1);

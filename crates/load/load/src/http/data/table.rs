@@ -1,4 +1,4 @@
-//! The rows of data in one buffer.
+//! Stores the rows of data in one buffer.
 
 use super::args::DataEnd;
 use super::lines::Lines;
@@ -10,16 +10,16 @@ pub(crate) struct Data {
     columns: Vec<String>,
     /// All fields, row by row.
     pub(super) text: Vec<u8>,
-    /// Where each of them ends.
+    /// The end of each field.
     pub(super) ends: Vec<usize>,
-    /// On which line of the file each row is.
+    /// The line of the file on which each row begins.
     pub(super) lines: Lines,
     pub(super) order: Order,
     pub(super) end: DataEnd,
 }
 
 impl Data {
-    /// Without rows.
+    /// Data with these columns and no rows.
     pub(super) fn with_columns(columns: Vec<String>) -> Data {
         Data {
             columns,
@@ -36,7 +36,7 @@ impl Data {
         self.ends.push(self.text.len());
     }
 
-    /// The names of its columns.
+    /// The names of the columns.
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
     }
@@ -46,19 +46,19 @@ impl Data {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) fn count(&self) -> usize {
         self.ends.len() / self.columns.len().max(1)
     }
 
-    /// How many slots there is a row for, if they end with the last one.
+    /// The number of slots that have a row, if the load ends with the last row.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         (self.end == DataEnd::Stop).then_some(self.count() as u64)
     }
 
     /// The row of a slot.
     pub(crate) fn row_of_slot(&self, slot: u64) -> usize {
-        // It is less than the number of rows.
+        // The row is less than the number of rows.
         usize::try_from(self.order.row(slot)).unwrap_or_default()
     }
 
@@ -69,10 +69,10 @@ impl Data {
         &self.text[begin..self.ends[index]]
     }
 
-    /// Refuses a column with a value that does not fit where it is to be.
+    /// Checks that all values of a column are valid in a place.
     ///
     /// # Errors
-    /// The row with its line, the column, and where it can't be.
+    /// A value is not valid. The message has the row with its line, the column and the place.
     pub(crate) fn check(
         &self,
         column: usize,
@@ -88,13 +88,13 @@ impl Data {
         )
     }
 
-    /// Where a row is in its file, for people: rows are counted from 1, without the line of names.
+    /// The position of a row in its file, for messages: rows are counted from 1, without the line of names.
     pub(crate) fn place(&self, row: usize) -> String {
         format!("--data: row {} (line {})", row + 1, self.lines.of(row))
     }
 }
 
-/// A value, for people.
+/// A value as quoted in messages.
 pub(crate) fn shown(value: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(value).chars().take(60).collect();
     format!("{shown:?}")

@@ -1,4 +1,4 @@
-//! Files of data, well-formed and not.
+//! Tests well-formed and malformed data files.
 
 use super::args::{DataEnd, DataOrder};
 use super::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// What is read from a file with these bytes; `FILE` stands for its path.
+/// Reads a file with these bytes. In errors, `FILE` stands for its path.
 fn read_text(text: &[u8]) -> Result<Data, String> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");
@@ -48,7 +48,7 @@ fn rows_are_read_with_quotes_and_newlines() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn an_error_has_its_line() {
     for (text, told) in [
         (&b""[..], "--data: FILE line 1: there is no row in it"),
         (b"a,b", "--data: FILE line 1: there is no row in it"),
@@ -85,7 +85,7 @@ fn what_is_wrong_is_told_with_its_line() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_is_told_with_its_row() {
+fn the_error_for_an_invalid_value_has_its_row() {
     let data = read_text(b"a,b\n1,2\n3,\"4\n5\"\n").unwrap();
     let is_line = |value: &[u8]| !value.contains(&b'\n');
     assert!(data.check(0, is_line, "a header").is_ok());
@@ -96,7 +96,7 @@ fn a_value_that_does_not_fit_is_told_with_its_row() {
 #[test]
 fn each_row_has_its_line() {
     let long = format!("a\n{}\r\n2\n", "x".repeat(100_000));
-    // Its buffer ends between the two bytes of an end of line.
+    // The reader's buffer ends between the two bytes of a line break.
     let split = format!("a\r\n{}\r\n2\r\n", "x".repeat((1 << 16) - 4));
     for (text, lines) in [
         (&*long, [2, 3]),
@@ -115,7 +115,7 @@ fn each_row_has_its_line() {
 }
 
 #[test]
-fn it_says_where_it_ends_if_it_is_to() {
+fn data_without_repetition_limits_the_number_of_slots() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");
     fs::write(&path, "a\n1\n2\n3\n").unwrap();
@@ -127,7 +127,7 @@ fn it_says_where_it_ends_if_it_is_to() {
     }
 }
 
-/// A field takes its bytes and eight more: ten million rows of one take 80 MB and their text.
+/// A field takes its bytes and 8 more: ten million rows of one field take 80 MB plus their text.
 #[test]
 fn a_field_takes_its_text_and_8_bytes() {
     let lines: Vec<_> = (0..10_000).map(|row| format!("user-{row:06},{row:06}")).collect();
@@ -139,7 +139,7 @@ fn a_field_takes_its_text_and_8_bytes() {
 
 proptest! {
     #[test]
-    fn what_is_written_as_csv_is_read_with_its_lines(
+    fn rows_written_as_csv_are_read_with_their_lines(
         rows_given in prop::collection::vec(("(?s).{0,5}", "[a\",\r\n ]{0,5}"), 1..8),
         crlf in any::<bool>(),
     ) {

@@ -35,7 +35,7 @@ pub(crate) async fn run(
     Ok(whole)
 }
 
-/// Counts a step that was due at one moment and ended at another.
+/// Counts a step that was due at `due` and ended at `end`.
 fn count(
     step: &Step,
     session: &Session,
@@ -50,7 +50,7 @@ fn count(
     }
 }
 
-/// Looks at an answer, and takes from it what the next steps need.
+/// Checks a response, and takes the values from it that later steps need.
 fn outcome(
     step: &Step,
     session: &mut Session,

@@ -1,4 +1,4 @@
-//! Think times, which end as exactly as slots are started: tokio's own timers count whole milliseconds.
+//! Waits for think times, as exactly as slots are started: tokio's timers are accurate to 1 ms only.
 
 use nanopace::{Nanos, Pacer};
 use nanopace_async::timer::{Alarms, best};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 thread_local! {
-    /// Of this thread's sessions; none if the system has no timer left.
+    /// The alarms of this thread's sessions; `None` if the system has no timer left.
     static ALARMS: OnceCell<Option<Alarms>> = const { OnceCell::new() };
 }
 
-/// Waits until a moment has come by this clock, and not before it.
+/// Waits until a moment of this clock, never shorter.
 pub(super) async fn until(moment: Nanos, clock: Pacer) {
     let alarms = ALARMS.with(|alarms| alarms.get_or_init(|| best().ok().map(Alarms::new)).clone());
     let Some(alarms) = alarms else { return sleep(moment - clock.now()).await };
@@ -34,7 +34,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use tokio::task::yield_now;
 
-    /// However fast or slow that clock is: here it stands still until somebody moves it.
+    /// However fast or slow the clock is: this one is stopped until the test advances it.
     #[tokio::test]
     async fn a_think_time_ends_at_its_moment() {
         let clock = ManualClock::new();

@@ -1,8 +1,8 @@
-//! Parts of a path that may come to be `.` or `..`, which mean another path (RFC 3986, section 5.2.4).
+//! Finds the segments of a path that can become `.` or `..`, which would change the path (RFC 3986, section 5.2.4).
 
 use super::piece::{Form, Piece};
 
-/// A part of a path with nothing in it but dots and values of columns.
+/// A segment of a path that consists only of dots and values of columns.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     dots: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Whether it is one or two dots, with these values.
+    /// Whether the segment is `.` or `..` with these values.
     pub(crate) fn is_dots<'a>(&self, value: impl Fn(usize) -> &'a [u8]) -> bool {
         let values = || self.columns.iter().map(|column| value(*column));
         let dots = self.dots + values().map(<[u8]>::len).sum::<usize>();
@@ -18,8 +18,8 @@ impl Part {
     }
 }
 
-/// The parts of a path that may come to be dots. One with a value as it is may be anything: that is what it is
-/// for.
+/// The segments of a path that can become dots. A segment with a raw value is not checked: raw values are allowed to
+/// be anything.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_dots_if_all_of_it_is() {
+    fn a_segment_is_dots_if_all_of_its_pieces_are() {
         let column = |column| Piece::Column(column, Form::Encoded);
         let of = |pieces: &[Piece], values: [&'static str; 2]| {
             parts(pieces).iter().any(|part| part.is_dots(|column| values[column].as_bytes()))

@@ -1,4 +1,4 @@
-//! A piece of a template: a text, or what is filled in.
+//! Defines a piece of a template: a fixed text, or a value that is filled in.
 
 use super::values::{Values, encode};
 use fastrand::Rng;
@@ -7,24 +7,24 @@ use std::iter;
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A piece of a text.
+/// A piece of a template.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),
     /// The number of the slot.
     Slot,
-    /// The time, as RFC 3339 writes it.
+    /// The time, as in RFC 3339.
     Now,
     /// Milliseconds since 1970.
     NowMs,
     /// 122 random bits (RFC 9562, section 5.4).
     Uuid,
     Random(RangeInclusive<i64>),
-    /// So many letters and digits.
+    /// This number of random letters and digits.
     RandomText(usize),
     /// The value of a column.
     Column(usize, Form),
-    /// What was taken from an earlier answer.
+    /// A value taken from an earlier response.
     Taken(usize, Form),
 }
 
@@ -34,17 +34,17 @@ pub(crate) enum Form {
     Plain,
     /// Percent-encoded.
     Encoded,
-    /// As a string of JSON, in quotes.
+    /// A JSON string, with its quotes.
     Json,
 }
 
 impl Piece {
-    /// Whether it is the same whenever it is written for a slot.
+    /// Whether the piece is the same each time it is filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }
 
-    /// Writes the piece after what is in `to`.
+    /// Appends the piece to `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         match self {
             Piece::Text(text) => to.extend_from_slice(text),

@@ -1,4 +1,4 @@
-//! What is filled in, and what is refused.
+//! Tests values that are filled in, and placeholders that are rejected.
 
 use super::*;
 use crate::http::data::args::DataArgs;
@@ -14,7 +14,7 @@ fn data(text: &str) -> Data {
     crate::http::data::read(&args, 0).unwrap().unwrap()
 }
 
-/// Users, one with everything that means something somewhere.
+/// Data with users, one of whom has every special character.
 fn users() -> Data {
     data("user,note\nann,x\n\"b&b?/ %\u{e9}\",\"a \"\"b\"\"\n{}\"\n")
 }
@@ -56,7 +56,7 @@ fn places_are_filled_by_the_row_of_the_slot() {
     }
 }
 
-/// A name with a colon comes before one with a blank.
+/// A name with a colon takes precedence over one with a blank.
 #[test]
 fn columns_with_blanks_in_their_names_are_found_in_urls() {
     let data = data("my col,a: b,c d,c:d\n1 1,2,3,4\n");
@@ -69,7 +69,7 @@ fn columns_with_blanks_in_their_names_are_found_in_urls() {
 }
 
 #[test]
-fn what_is_random_has_its_form_and_follows_from_slot_and_seed() {
+fn random_values_have_their_form_and_depend_on_slot_and_seed() {
     let text = "{{uuid}} {{random-text 32}} {{random -1..1}}";
     let one = |slot, seed| {
         let mut whole = Vec::new();
@@ -101,7 +101,7 @@ fn the_time_is_now() {
 }
 
 #[test]
-fn what_cannot_be_filled_is_refused_with_its_column() {
+fn an_invalid_placeholder_is_rejected_with_its_column() {
     let data = users();
     for (text, place, told) in [
         (
@@ -158,7 +158,7 @@ fn what_cannot_be_filled_is_refused_with_its_column() {
 }
 
 #[test]
-fn a_column_comes_before_what_has_its_name() {
+fn a_column_takes_precedence_over_a_built_in_name() {
     let data = data("slot,uuid\na,b\n");
     let template = Template::new("{{slot}}{{uuid}}", Place::Body, of(&data)).unwrap();
     let mut whole = Vec::new();
@@ -167,7 +167,7 @@ fn a_column_comes_before_what_has_its_name() {
 }
 
 #[test]
-fn what_was_taken_has_its_name_and_form() {
+fn taken_values_have_names_and_forms() {
     let names = ["id".to_owned(), "token".to_owned()];
     let names = Names { data: None, taken: &names };
     let text = "{{token}} {{json token}} {{id}}";
@@ -183,7 +183,7 @@ fn what_was_taken_has_its_name_and_form() {
 }
 
 #[test]
-fn a_url_is_read_with_its_places() {
+fn a_url_is_read_with_its_placeholders() {
     for (text, path) in [
         ("http://h/a", "/a"),
         ("http://h/{{ user }}?x={{random 1..100}}", "/{{user}}?x={{random:1..100}}"),
@@ -198,14 +198,14 @@ fn a_url_is_read_with_its_places() {
 }
 
 #[test]
-fn bytes_that_are_no_text_have_no_places() {
+fn bytes_that_are_not_text_have_no_placeholders() {
     assert!(is_one(b"a{{b") && !is_one(b"a{b") && !is_one(b"\xff{{b}}"));
 }
 
 proptest! {
-    /// Whatever is in a value, it stays one part of a path: nothing that ends a line, a word or a part.
+    /// Any value stays within one segment of a path: it contains nothing that ends a line, a word or a segment.
     #[test]
-    fn a_value_in_a_url_is_nothing_but_a_value(value: Vec<u8>) {
+    fn a_value_in_a_url_stays_within_its_segment(value: Vec<u8>) {
         let whole = values::encoded(&value);
         prop_assert!(whole.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(byte)));
         let mut bytes = whole.iter();

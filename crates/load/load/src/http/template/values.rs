@@ -1,5 +1,5 @@
-//! What the places of a request are filled with: all of it follows from the slot's number and the seed, but
-//! for the time.
+//! Holds the values for the placeholders of a request. All except the time depend only on the slot's number and the
+//! seed.
 
 use crate::http::data::Data;
 use crate::http::data::order::mixed;
@@ -11,19 +11,19 @@ use hyper::header::HeaderValue;
 pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
-    /// The data, and the row that is the slot's.
+    /// The data, and the row of the slot.
     row: Option<(&'data Data, usize)>,
-    /// What was taken from earlier answers.
+    /// The values taken from earlier responses.
     taken: &'data [Vec<u8>],
 }
 
 impl<'data> Values<'data> {
-    /// Those of a slot.
+    /// The values of a slot.
     pub(crate) fn of_slot(slot: u64, seed: u64, data: Option<&'data Data>) -> Values<'data> {
         Values::of_step(0, slot, seed, data, &[])
     }
 
-    /// Those of a step of a slot, each of which has random values of its own.
+    /// The values of a step of a slot. Each step has its own random values.
     pub(crate) fn of_step(
         step: u64,
         slot: u64,
@@ -35,7 +35,7 @@ impl<'data> Values<'data> {
         Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))), taken }
     }
 
-    /// Those of a row, for a look at them before anything is sent.
+    /// The values of a row, to check them before the run.
     pub(crate) fn of_row(row: usize, data: &'data Data) -> Values<'data> {
         Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)), taken: &[] }
     }
@@ -45,34 +45,34 @@ impl<'data> Values<'data> {
         self.row.map_or(b"", |(data, row)| data.value(row, column))
     }
 
-    /// What was taken from an earlier answer.
+    /// A value taken from an earlier response.
     pub(crate) fn taken(&self, index: usize) -> &'data [u8] {
         self.taken.get(index).map_or(b"", Vec::as_slice)
     }
 }
 
-/// Whether a value can be in a header.
+/// Whether a value is valid in a header.
 pub(crate) fn fits_header(value: &[u8]) -> bool {
     HeaderValue::from_bytes(value).is_ok()
 }
 
-/// Whether a value can be in a path or a query as it is.
+/// Whether a value is valid in a path or a query without percent-encoding.
 pub(crate) fn fits_url(value: &[u8]) -> bool {
     let is_fine = |byte: &u8| is_unreserved(*byte) || b"/?&=%:@!$'()*+,;".contains(byte);
     value.iter().all(is_fine)
 }
 
-/// Whether a value can be a part of a path: two of them mean other paths.
+/// Whether a value is valid as a segment of a path: `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }
 
-/// Whether a value is a text, as strings of JSON are.
+/// Whether a value is UTF-8, as JSON strings are.
 pub(crate) fn fits_json(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok()
 }
 
-/// Writes a value so that it is one part of a path or a query, whatever is in it.
+/// Percent-encodes a value, so that any value stays within one segment of a path or a query.
 pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     for byte in value {
         if is_unreserved(*byte) {
@@ -85,14 +85,14 @@ pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// The same in memory of its own.
+/// A value, percent-encoded.
 pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     encode(value, &mut whole);
     whole
 }
 
-/// RFC 3986, section 2.3.
+/// Whether a byte is unreserved (RFC 3986, section 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }

@@ -1,4 +1,4 @@
-//! The options that say which load is asked for.
+//! Defines the options of a load.
 
 use super::arrivals::ArrivalProcess;
 use super::table::WrittenShape;
@@ -10,10 +10,10 @@ use nanopace::{Arrivals, Pacer, PacerBuilder, Rate, RateError, Shape, Shard};
 use std::path::Path;
 use std::time::Duration;
 
-/// The rate of a closed loop, as it is written.
+/// The value of `--rate` for a closed loop.
 pub(crate) const MAX: &str = "max";
 
-/// The options of a load; the texts here are on the `--help` pages of `plan` and `run`.
+/// The options of a load. The texts here are on the `--help` pages of `plan` and `run`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
@@ -48,14 +48,14 @@ pub(crate) struct ScheduleArgs {
     pub(crate) is_closed: bool,
 }
 
-/// Reads a rate. The fastest there is stands for the one of a closed loop.
+/// Reads a rate. The highest rate stands for a closed loop.
 fn rate(text: &str) -> Result<Rate, RateError> {
     if text == MAX { Ok(Rate::FASTEST) } else { text.parse() }
 }
 
 impl ScheduleArgs {
-    /// A recording plays as it was recorded, unless a rate or a shape was given. Returns whether
-    /// this makes a difference.
+    /// Replays a recording at its recorded speed, unless a rate or a shape was given. Returns whether
+    /// this changed the options.
     pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
@@ -72,17 +72,17 @@ impl ScheduleArgs {
         }
     }
 
-    /// The intended starts of this process's part, since the beginning of the load.
+    /// The intended starts of this process's part, from the beginning of the load.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Refuses a recording whose first request is more than an hour away, unless that is asked for.
+    /// Rejects a recording whose first request is more than an hour away, unless `from=` was given.
     pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// How many starts of a part of the load come before a moment, since the beginning of the load.
+    /// The number of starts of a shard before a moment, which counts from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -96,7 +96,7 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// Where the load ends, if it does. A recording ends right after its last start.
+    /// The end of the load, if it ends. A recording ends right after its last start.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -105,14 +105,14 @@ impl ScheduleArgs {
         Ok(self.shape()?.duration())
     }
 
-    /// The files that the load is read from, each with its option.
+    /// The input files of the load, each with its option.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
         let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
-    /// The arrival process; its recording, if it is one, has been read and is sound.
+    /// The arrival process. Reads and checks its recording, if there is one.
     pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
@@ -148,19 +148,19 @@ impl ScheduleArgs {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
-    /// Whether the slots are Poisson arrivals, all of them.
+    /// Whether the slots are Poisson arrivals, without sharding.
     pub(crate) fn is_poisson(&self) -> bool {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
 
-    /// This process's slots per second, if that is always the same.
+    /// This process's slots per second, if the rate is constant.
     pub(crate) fn constant_hz(&self) -> anyhow::Result<Option<f64>> {
         let rate = self.rate.filter(|_| self.shape.is_none() && !self.is_replay());
         let share = self.shard()?.share();
         Ok(rate.map(|rate| rate.as_hz() * share))
     }
 
-    /// Whether the load itself says how long it is; it may have no end.
+    /// Whether the load defines its own length, which may be endless.
     pub(crate) fn has_length(&self) -> bool {
         self.shape.is_some() || self.is_replay()
     }
@@ -178,7 +178,7 @@ mod tests {
     use nanopace::ManualClock;
     use std::fs;
 
-    /// Underscores stand for blanks.
+    /// Parses options. Underscores stand for blanks.
     fn args(line: &str) -> ScheduleArgs {
         let words = line.split_whitespace().map(|word| word.replace('_', " "));
         let command = ScheduleArgs::augment_args(Command::new("test").no_binary_name(true));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_asks_for_what_is_in_it() {
+    fn the_pacer_of_a_recording_has_its_starts() {
         let folder = tempfile::TempDir::new().unwrap();
         let file = folder.path().join("starts");
         fs::write(&file, "0.0\n0.5\n0.5\n3.25\n4.0\n").unwrap();

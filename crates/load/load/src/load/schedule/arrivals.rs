@@ -1,4 +1,4 @@
-//! Arrival processes as they are written: by their name, which the engine reads, or as `replay:FILE`, a recording.
+//! Reads arrival processes: the engine's processes by name, or recordings as `replay:FILE` and `har:FILE`.
 
 use super::recording::Recording;
 use nanopace::Arrivals;
@@ -6,10 +6,10 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::str::FromStr;
 
-/// An arrival process to be made.
+/// The description of an arrival process.
 #[derive(Clone, Debug)]
 pub(crate) enum ArrivalProcess {
-    /// One that [`Arrivals`] reads; this is known.
+    /// A text that [`Arrivals`] can parse; this has been checked.
     Named(String),
     /// The recording in a file.
     Replay(Box<Recording>),
@@ -37,7 +37,7 @@ impl ArrivalProcess {
         self.recording().map(Recording::file)
     }
 
-    /// The process for people: of a recording that has been read, also what is in it.
+    /// The process in reports. For a recording that has been read, this includes its content.
     pub(super) fn title(&self) -> String {
         match self {
             ArrivalProcess::Named(name) => format!("{name} arrivals"),
@@ -50,12 +50,12 @@ impl ArrivalProcess {
         matches!(self, ArrivalProcess::Replay(_))
     }
 
-    /// Whether requests lie at random.
+    /// Whether arrivals are random.
     pub(crate) fn is_random(&self) -> bool {
         !self.is_replay() && !self.is_even()
     }
 
-    /// Whether they are Poisson arrivals.
+    /// Whether arrivals are Poisson arrivals.
     pub(crate) fn is_poisson(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "poisson")
     }

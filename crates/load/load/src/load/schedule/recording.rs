@@ -1,4 +1,4 @@
-//! A recording: when requests started, and the requests themselves if the file has them.
+//! Reads recordings: the times of requests, and the requests themselves if the file has them.
 //!
 //! The file is read once, before the load. A start takes 8 bytes of memory.
 
@@ -29,16 +29,16 @@ pub(super) const REPLAY: &str = "replay:";
 /// A HAR file.
 pub(super) const HAR: &str = "har:";
 
-/// How times are written in HAR files.
+/// The format of times in HAR files.
 const HAR_DATE: Format = Format::Date { has_zone: true };
 
-/// A recording that starts later must say that this is meant.
+/// The latest first start of a recording without `from=`.
 const LATEST_START: Duration = Duration::from_secs(3600);
 
-/// A file with a recording, and how it is read.
+/// A file with a recording, and the options for reading it.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
-    /// As it was written.
+    /// The text of the option.
     text: String,
     file: PathBuf,
     is_har: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Reads `replay:FILE` or `har:FILE`, and the words after the file; none if it is neither.
+    /// Reads `replay:FILE` or `har:FILE`, and the words after the file; `None` for other texts.
     pub(super) fn parse(text: &str) -> Option<Result<Recording, String>> {
         let is_har = text.starts_with(HAR);
         let rest = text.strip_prefix(if is_har { HAR } else { REPLAY })?;
@@ -80,7 +80,7 @@ impl Recording {
         Ok(Recording { file: file.into(), ..recording })
     }
 
-    /// Takes a word after the file. Returns whether it is not a part of its name.
+    /// Takes a word after the file. Returns false if the word is part of the file's name.
     fn take(&mut self, word: &str) -> Result<bool, String> {
         let Some((name, value)) = word.split_once('=') else { return Ok(false) };
         let is_second = match name {
@@ -103,7 +103,7 @@ impl Recording {
     /// The content of the file. The first call reads it.
     ///
     /// # Errors
-    /// The file cannot be read, or is no recording: with the line and the column.
+    /// The file cannot be read, or is not a recording. The message has the line and the column.
     pub(crate) fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
             let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };
@@ -163,7 +163,7 @@ impl Recording {
         format!("{self}{}", recorded.unwrap_or_default())
     }
 
-    /// Refuses a first start that is more than an hour away, unless that was asked for.
+    /// Rejects a first start that is more than an hour away, unless `from=` was given.
     pub(super) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         ensure!(
             first <= LATEST_START || self.begins_with_first.is_some(),

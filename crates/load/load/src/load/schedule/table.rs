@@ -1,4 +1,4 @@
-//! Shapes as they are written: in their grammar, or as a file with rates at moments.
+//! Reads shapes: in the grammar of shapes, or from a file with rates at times.
 
 use super::recording::seconds;
 use anyhow::{Context, ensure};
@@ -10,10 +10,10 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What comes before the name of a file, and what the rate does between two of its lines.
+/// The prefixes of file names, each with how the rate changes between two lines.
 const FILES: [(&str, Between); 2] = [("table:", Between::Linear), ("steps:", Between::Step)];
 
-/// A shape, and how it was written.
+/// A shape and its text.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenShape {
     text: String,
@@ -21,7 +21,7 @@ pub(crate) struct WrittenShape {
 }
 
 impl WrittenShape {
-    /// The file with the table, if it is one.
+    /// The file, if the shape is read from one.
     pub(crate) fn file(&self) -> Option<&Path> {
         file(&self.text).map(|(file, _)| Path::new(file))
     }
@@ -45,7 +45,7 @@ impl Display for WrittenShape {
     }
 }
 
-/// The file of a table, and what the rate does between two of its lines.
+/// Splits the text of a file's shape: the file, and how the rate changes between two lines.
 fn file(text: &str) -> Option<(&str, Between)> {
     FILES.into_iter().find_map(|(prefix, between)| Some((text.strip_prefix(prefix)?, between)))
 }
@@ -68,7 +68,7 @@ fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
     })
 }
 
-/// Whether the first line names what follows: it has no number.
+/// Whether the first line is a heading: it has no number.
 fn is_heading(line: &str) -> bool {
     !line.contains(|char: char| char.is_ascii_digit())
 }
@@ -77,7 +77,7 @@ fn is_comment(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#')
 }
 
-/// A moment, in seconds or with a unit, and the rate then.
+/// Reads a line: a time, in seconds or with a unit, and the rate at that time.
 fn point(line: &str) -> anyhow::Result<(Duration, Level)> {
     let (time, rate) = line
         .split_once(',')

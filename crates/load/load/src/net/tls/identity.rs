@@ -1,4 +1,4 @@
-//! Who the client is, from PEM files: its certificate, and the key of that.
+//! Reads the client's certificate and its key from PEM files.
 
 use crate::net::trust::Identity;
 use anyhow::{Context, anyhow, bail, ensure};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 const KINDS: &str = "RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519";
-/// What some editors write before a text.
+/// The byte-order mark, which some editors write first.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Identity<'_> {
@@ -41,8 +41,8 @@ impl Identity<'_> {
     }
 }
 
-/// Whether a key is that of its certificate. One in an old version (X.509 v1), which rustls does not take apart,
-/// has the key in it as others have; whether it is good enough is the server's to say.
+/// Checks that a key belongs to its certificate. rustls does not parse old certificates (X.509 v1), but they
+/// contain the key in the same way. The server decides whether it accepts an old certificate.
 fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     match (both.keys_match(), both.key.public_key(), both.cert.first()) {
         (
@@ -80,7 +80,7 @@ fn read_key(path: &Path, provider: &CryptoProvider) -> anyhow::Result<Arc<dyn Si
         .key_provider
         .load_private_key(key)
         .ok()
-        .with_context(|| format!("the key in it is none that is taken: {KINDS}"))
+        .with_context(|| format!("the type of its key is not supported; use {KINDS}"))
 }
 
 fn text_of(file: &[u8]) -> &[u8] {

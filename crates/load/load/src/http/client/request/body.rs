@@ -13,29 +13,29 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// From so many bytes on, a file in which nothing is to be filled in is not kept in memory. It is looked through once
-/// before the run, and read again each time it is sent.
+/// A file of at least this many bytes without placeholders is not kept in memory. It is searched once for
+/// placeholders before the run, and read again each time it is sent.
 const LARGE: u64 = 64 << 20;
 
-/// How much of a file is read at once.
+/// The most bytes of a file that are read at once.
 const CHUNK: u64 = 1 << 16;
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Memory(Bytes),
     File(Arc<LargeFile>),
 }
 
-/// A file that is open.
+/// An open body file.
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     file: File,
-    /// How long it was when it was opened. So much is sent.
+    /// The file's length when it was opened. This many bytes are sent.
     bytes: u64,
 }
 
-/// Why a file that was open can't be sent to its end.
+/// Why an open file cannot be sent to its end.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
 
@@ -48,7 +48,7 @@ impl fmt::Display for Unreadable {
 impl Error for Unreadable {}
 
 impl Unreadable {
-    /// Whether that is the error.
+    /// Whether a body file caused this error.
     pub(crate) fn is_why(error: &io::Error) -> bool {
         error.get_ref().and_then(|source| source.downcast_ref::<Unreadable>()).is_some()
     }
@@ -72,7 +72,7 @@ impl Content {
         Content::of_file_from(path, LARGE)
     }
 
-    /// What is in a file, which is large from so many bytes on.
+    /// The content of a file, which counts as large from `large` bytes on.
     fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
         let file = File::open(path)?;
         let about = file.metadata()?;
@@ -80,7 +80,7 @@ impl Content {
         if !about.is_file() || file.bytes < large || has_places(&file)? {
             let mut bytes = Vec::new();
             if about.is_file() {
-                // On Windows, a search for places has moved where it is read.
+                // On Windows, the search for placeholders has moved the file's position.
                 file.file.rewind()?;
             }
             file.file.read_to_end(&mut bytes)?;
@@ -89,7 +89,7 @@ impl Content {
         Ok(Content::File(Arc::new(file)))
     }
 
-    /// How many bytes it has.
+    /// The length in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -97,7 +97,7 @@ impl Content {
         }
     }
 
-    /// What of it is in memory: all or nothing.
+    /// The bytes in memory: all of them, or none if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -113,7 +113,7 @@ impl Content {
         }
     }
 
-    /// A number that all clones share. As long as they live, no other content has it that is not empty.
+    /// A number that all clones share. While any of them is alive, no other content that is not empty has this number.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -122,7 +122,7 @@ impl Content {
     }
 }
 
-/// Whether anything is to be filled in. That is so only in texts.
+/// Whether the file has placeholders. Only UTF-8 text can have them.
 fn has_places(file: &LargeFile) -> io::Result<bool> {
     let (mut at, mut has_found) = (0, false);
     while at < file.bytes {
@@ -131,7 +131,7 @@ fn has_places(file: &LargeFile) -> io::Result<bool> {
         has_found |= has_open(&chunk);
         match std::str::from_utf8(&chunk) {
             Ok(_) if is_last => break,
-            // The other brace may follow.
+            // The second brace may be in the next chunk.
             Ok(_) => at += (chunk.len() - usize::from(chunk.ends_with(b"{"))) as u64,
             Err(error) if error.error_len().is_none() && !is_last => {
                 at += error.valid_up_to() as u64;
@@ -143,12 +143,12 @@ fn has_places(file: &LargeFile) -> io::Result<bool> {
 }
 
 impl LargeFile {
-    /// How many bytes are sent.
+    /// The number of bytes to send.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The bytes from one of them on: at least one, unless the file ends there.
+    /// The next bytes from `at`: at least one, unless the file ends there.
     fn read(&self, at: u64) -> io::Result<Bytes> {
         let bytes = CHUNK.min(self.bytes.saturating_sub(at));
         let mut chunk = vec![0; usize::try_from(bytes).unwrap_or_default()];
@@ -174,17 +174,17 @@ impl LargeFile {
     }
 }
 
-/// Content on its way.
+/// The part of a body that is not sent yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// What was read and not sent.
+    /// Bytes that were read and not sent yet.
     ready: Bytes,
-    /// From where on a file has to be read.
+    /// The file and the position from which it still has to be read.
     rest: Option<(Arc<LargeFile>, u64)>,
 }
 
 impl Flow {
-    /// All of it.
+    /// A flow with all of the content.
     pub(crate) fn of(content: &Content) -> Flow {
         match content {
             Content::Memory(bytes) => Flow { ready: bytes.clone(), rest: None },
@@ -192,18 +192,18 @@ impl Flow {
         }
     }
 
-    /// A file.
+    /// A flow with all of a file.
     pub(crate) fn of_large(file: &Arc<LargeFile>) -> Flow {
         Flow { ready: Bytes::new(), rest: Some((Arc::clone(file), 0)) }
     }
 
-    /// How many bytes are left.
+    /// The number of bytes not sent yet.
     pub(crate) fn left(&self) -> u64 {
         let rest = self.rest.as_ref().map_or(0, |(file, at)| file.bytes - at);
         self.ready.len() as u64 + rest
     }
 
-    /// The bytes that are next: some, unless nothing is left.
+    /// The next bytes; empty only if nothing is left.
     pub(crate) fn next(&mut self) -> io::Result<&mut Bytes> {
         if let Some((file, at)) = self.rest.as_mut().filter(|_| self.ready.is_empty()) {
             self.ready = file.read(*at)?;
@@ -249,9 +249,9 @@ mod tests {
         file
     }
 
-    /// At all places around the end of a chunk.
+    /// Placeholders at all positions around the end of a chunk.
     #[test]
-    fn a_large_file_is_in_memory_where_something_is_filled_in() {
+    fn a_large_file_with_placeholders_is_kept_in_memory() {
         let chunk = usize::try_from(CHUNK).unwrap();
         for before in chunk - 4..=chunk + 2 {
             for (letter, place, is_in_memory) in [
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_the_file_up_to_what_was_cut_off() {
+    fn a_flow_yields_the_file_and_fails_where_the_file_was_cut() {
         let bytes: Vec<u8> = (0..CHUNK * 5 / 2).map(|at| (at % 251) as u8).collect();
         let file = file(&bytes);
         let content = Content::of_file_from(file.path(), 1).unwrap();

@@ -11,38 +11,38 @@ use hyper::{Method, Uri};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What all requests to a server have in common.
+/// The parts that all requests to a server share.
 #[derive(Debug)]
 pub(crate) struct Common {
     /// A URL of the server.
     pub(crate) url: Uri,
-    /// Whether requests go to a proxy, which is told the whole URL.
+    /// Whether requests go to a proxy, which needs the whole URL.
     pub(crate) is_to_proxy: bool,
-    /// Headers that are sent unless the request has its own.
+    /// Headers that are sent unless the request has its own of that name.
     pub(crate) usual: HeaderMap,
-    /// Headers that are sent beside those of the request.
+    /// Headers that are sent in addition to those of the request.
     pub(crate) given: HeaderMap,
 }
 
 /// Requests, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// Of each, a line with its method, one with its path, and two for each header: name and value.
+    /// For each request, one line with its method, one with its path, and two for each header: name and value.
     heads: Vec<u8>,
     entries: Vec<Entry>,
-    /// Those that differ. The first one is empty.
+    /// The distinct bodies. The first one is empty.
     bodies: Vec<Content>,
-    /// Which body is at an address.
+    /// The index of the body with an address ([`Content::address`]).
     known: HashMap<usize, u32>,
-    /// Those that are filled for each slot.
+    /// The requests that are filled for each slot.
     templates: Vec<Templates>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Where its head ends.
+    /// The end of the request's head.
     end: usize,
-    /// Its body; if it is filled, its templates.
+    /// The index of the body, or of the templates if the request is filled.
     body: u32,
     server: u16,
     label: u8,
@@ -109,7 +109,7 @@ impl Requests {
         Ok(index)
     }
 
-    /// The same in as little memory as possible; nothing is added any more.
+    /// Frees spare memory; no more requests are added.
     pub(crate) fn complete(mut self) -> Requests {
         self.heads.shrink_to_fit();
         self.entries.shrink_to_fit();
@@ -118,7 +118,7 @@ impl Requests {
         self
     }
 
-    /// How many there are.
+    /// The number of requests.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
@@ -140,18 +140,18 @@ impl Requests {
         self.entries[index].label
     }
 
-    /// How a request is filled, if it is.
+    /// The templates of a request, if it is filled.
     pub(crate) fn templates(&self, index: usize) -> Option<&Templates> {
         let entry = self.entries[index];
         entry.is_filled.then(|| &self.templates[entry.body as usize])
     }
 
-    /// The body of a request that is not filled.
+    /// The body of a request without placeholders.
     pub(crate) fn body_of(&self, index: usize) -> &Content {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// A request. One that is filled has only its method.
+    /// The parts of a request. For a request that is filled, only the method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_what_was_read() {
+    fn a_stored_request_equals_its_target() {
         let mut requests = Requests::default();
         let body = Bytes::from_static(b"body");
         requests.add(&target("https://h:1/a?b=c", &[], &Bytes::new()), 0, 0).unwrap();
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
-    /// A run with a million targets took 1.2 kB for each.
+    /// Before the buffer, a run with a million targets took 1.2 kB for each.
     #[test]
     fn a_request_takes_its_text_and_16_bytes() {
         const COUNT: usize = 10_000;
@@ -216,7 +216,7 @@ mod tests {
         assert!(size_of::<Entry>() <= 16 && requests.bodies.len() == 2);
         let text = "PUT\n/items/12345\nx-request\n12345\n".len();
         assert_eq!((requests.heads.len(), requests.count()), (COUNT * text, COUNT));
-        // An allocator may give a little more than it is asked for.
+        // An allocator may return a little more than was requested.
         assert!(requests.heads.capacity() <= COUNT * text * 11 / 10);
         assert!(requests.entries.capacity() <= COUNT * 11 / 10 && requests.known.capacity() == 0);
     }

@@ -1,4 +1,4 @@
-//! Forms with files in them, as browsers send them (RFC 7578): the options, and the body that they make.
+//! Parses the options for form fields, and builds the body of a form as browsers send it (RFC 7578).
 
 use crate::http::template::is_one;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
-/// What files are whose name ends like this, as with curl.
+/// The content types by the end of a file's name, as in curl.
 const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -25,7 +25,7 @@ const KINDS: [(&str, &str); 10] = [
     ("xml", "application/xml"),
 ];
 
-/// A field of a form, as it is written.
+/// A field of a form, as written in `--form`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     name: String,
@@ -37,18 +37,18 @@ pub(crate) struct Field {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
-    /// A file that is sent as one: it has a name and a type.
+    /// A file that is sent as a file, with a name and a type.
     Upload(PathBuf),
-    /// A file with the value.
+    /// A file whose content is the value.
     Content(PathBuf),
 }
 
 /// A part of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A text, whose places are filled, and the name of its field.
+    /// A text whose placeholders are filled, and the name of its field.
     Text(String, String),
-    /// What stays as it is.
+    /// Bytes that are sent unchanged.
     Bytes(Bytes),
 }
 
@@ -86,10 +86,10 @@ impl FromStr for Field {
 
 const TYPE: &str = "type=";
 const FILE_NAME: &str = "filename=";
-/// What curl takes after a value.
+/// The options that curl accepts after a value.
 const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
 
-/// The option that a text begins with, if it does, and what is behind it.
+/// The option that a text begins with, if any, and the rest of the text.
 fn option(text: &str) -> Option<(&'static str, &str)> {
     let text = text.trim_start().strip_prefix(';')?.trim_start();
     OPTIONS.into_iter().find_map(|option| {
@@ -98,7 +98,7 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// The text up to the next option, or between quotes, in which a backslash stands before quotes and itself.
+/// The text up to the next option, or the text between quotes, in which a backslash escapes quotes and itself.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -134,7 +134,7 @@ impl Field {
         }
     }
 
-    /// The file that is read for it.
+    /// The file that the field is read from.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.value {
             Value::Text(_) => None,
@@ -142,7 +142,7 @@ impl Field {
         }
     }
 
-    /// What is before its value: as browsers do, only what would end a name is written otherwise.
+    /// The head of the part. As in browsers, only characters that would end a name are escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),
@@ -206,7 +206,7 @@ fn as_it_is(text: String) -> Piece {
     Piece::Bytes(text.into())
 }
 
-/// A text that is in none of the values, and the same in each run.
+/// A boundary that occurs in none of the values, and is the same in each run.
 fn boundary(values: &[Piece]) -> String {
     let mut random = Rng::with_seed(0);
     loop {
@@ -221,7 +221,7 @@ fn boundary(values: &[Piece]) -> String {
 }
 
 impl Piece {
-    /// Without anything filled in.
+    /// The piece as bytes, with its placeholders unfilled.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text, _) => text.as_bytes(),
@@ -229,7 +229,7 @@ impl Piece {
         }
     }
 
-    /// Whether anything in it is filled.
+    /// Whether the piece contains a placeholder.
     pub(crate) fn is_filled(&self) -> bool {
         matches!(self, Piece::Text(text, _) if is_one(text.as_bytes()))
     }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_is_told() {
+    fn an_invalid_field_is_rejected_with_its_reason() {
         for (line, told) in [
             ("a", USAGE),
             ("=b", USAGE),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_of_a_file_follows_from_the_name_that_is_sent() {
+    fn the_type_of_a_file_comes_from_the_name_that_is_sent() {
         for (line, kind) in [
             ("a=@x.htm", "text/html"),
             ("a=@x.PNG", "image/png"),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boundary_is_in_no_value() {
+    fn a_boundary_occurs_in_no_value() {
         let first = boundary(&[]);
         assert_eq!(first, boundary(&[as_it_is("a".to_owned())]));
         let second = boundary(&[as_it_is("a".to_owned()), as_it_is(format!("--{first}--"))]);

@@ -1,4 +1,4 @@
-//! A request taken apart into method, path, headers and body; no part can contain a line break.
+//! Holds the parts of a request: method, path, headers and body. No part of the head can contain a line break.
 
 use super::body::{Content, LargeFile};
 use std::iter;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) path: &'a [u8],
-    /// Two lines for each: name and value.
+    /// Two lines for each header: name and value.
     pub(crate) headers: &'a [u8],
-    /// What is written before a large piece that all requests share, that piece, and what is behind it.
+    /// The bytes before a large piece that all requests share, that piece, and the bytes after it.
     pub(crate) body: [&'a [u8]; 3],
-    /// A file that is the body, in place of that.
+    /// A file that is the body, instead of `body`.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     /// The value of the header Cookie; empty without cookies.
     pub(crate) cookie: &'a [u8],
 }
 
 impl<'a> RequestParts<'a> {
-    /// How many bytes its body has.
+    /// The length of the body, in bytes.
     pub(crate) fn body_length(&self) -> u64 {
         let file = self.file.map_or(0, |file| file.bytes());
         file + self.body.iter().map(|part| part.len() as u64).sum::<u64>()
@@ -31,10 +31,10 @@ impl<'a> RequestParts<'a> {
         RequestParts { body: [body.memory(), b"", b""], file: body.file(), ..self }
     }
 
-    /// Names, in small letters, and values of its own headers.
+    /// The names, in lower case, and the values of the request's own headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');
-        // What is after the last line is no line.
+        // The piece after the last line break is not a line.
         iter::from_fn(move || lines.next().zip(lines.next()))
     }
 }

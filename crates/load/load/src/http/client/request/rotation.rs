@@ -1,13 +1,13 @@
 //! Chooses the request of a slot: in turn, by weight, or from a list.
 
-/// The turns of requests.
+/// The order in which requests take turns.
 #[derive(Debug)]
 pub(crate) enum Rotation {
-    /// Each of so many has one.
+    /// Each of `count` requests has one turn in a round.
     Even { count: u64 },
-    /// By their weights: how many turns a round has up to and with each request.
+    /// Turns by weight: the number of turns in a round up to and including each request.
     Weighted(Vec<u64>),
-    /// Of each slot, its request.
+    /// The request of each slot.
     Listed(Vec<u32>),
 }
 
@@ -29,12 +29,12 @@ impl Rotation {
             Rotation::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
-            // A list is never mixed with what has turns.
+            // Requests of a list have no turns.
             Rotation::Listed(_) => {}
         }
     }
 
-    /// The next slot has this request.
+    /// Gives the next slot this request.
     pub(crate) fn list(&mut self, request: u32) {
         match self {
             Rotation::Listed(list) => list.push(request),
@@ -42,7 +42,7 @@ impl Rotation {
         }
     }
 
-    /// Nothing is added any more.
+    /// Frees spare memory; no more requests are added.
     pub(crate) fn complete(mut self) -> Rotation {
         match &mut self {
             Rotation::Even { .. } => {}
@@ -61,14 +61,14 @@ impl Rotation {
                 u64::from(list[usize::try_from(number).unwrap_or_default() % list.len()])
             }
         };
-        // It is less than the count.
+        // The index is less than the number of requests.
         usize::try_from(index).unwrap_or_default()
     }
 }
 
-/// The request that has this turn of a round. The requests are halved by their turns, again and again, and each
-/// half has its turns spread over those of both, as a line has its steps among pixels (J. E. Bresenham,
-/// "Algorithm for computer control of a digital plotter", 1965).
+/// The request that has this turn of a round. The list of requests is split in two by turns, again and again. The
+/// turns of each half are spread evenly over the turns of both, like the steps of a line among pixels
+/// (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {
@@ -87,10 +87,10 @@ fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     requests.start
 }
 
-/// How many of so many turns are those of a part of all, to the nearest.
+/// `turns * part / all`, rounded to the nearest integer.
 fn share(turns: u64, part: u64, all: u64) -> u64 {
     let [turns, part, all] = [turns, part, all].map(u128::from);
-    // It is no more than the part.
+    // The share is at most `part`.
     u64::try_from((2 * turns * part + all) / (2 * all)).unwrap_or_default()
 }
 
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn without_weights_it_goes_round_and_round() {
+    fn without_weights_requests_take_equal_turns() {
         let turns = turns(&[1, 1, 1]);
         assert!((0..7).map(|slot| turns.of_slot(slot)).eq([0, 1, 2, 0, 1, 2, 0]));
         assert!(matches!(turns, Rotation::Even { count: 3 }));
     }
 
     #[test]
-    fn a_list_says_which_request_each_slot_has() {
+    fn a_list_gives_each_slot_its_request() {
         let mut turns = Rotation::default();
         for request in [0, 1, 0, 2, 2] {
             turns.list(request);
@@ -137,7 +137,7 @@ mod tests {
             prop_assert_eq!(times, weights);
         }
 
-        /// Whenever one looks.
+        /// After any number of turns.
         #[test]
         fn each_has_had_its_share_of_turns_give_or_take_two(
             weights in prop::collection::vec(prop_oneof![Just(1_u32), 1_u32..10, 1_u32..200], 2..14),
@@ -154,7 +154,7 @@ mod tests {
             }
         }
 
-        /// Also in rounds of four, where they were side by side.
+        /// Also in rounds of four, where turns of one request were once adjacent.
         #[test]
         fn turns_of_two_requests_alternate_as_far_as_they_can(one in 1_u32..300, other in 1_u32..300) {
             let turns = turns(&[one, other]);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_small_rounds_lie_apart() {
+    fn turns_of_small_rounds_are_spread_out() {
         for (weights, order) in [
             (&[3, 1, 2][..], "acabac"),
             (&[2, 2, 2], "bacbac"),

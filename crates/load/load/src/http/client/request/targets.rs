@@ -1,4 +1,4 @@
-//! Targets: the requests of a run, from a file in vegeta's formats.
+//! Reads targets, the requests of a run, from a file in vegeta's formats.
 //!
 //! The http format has a request line, headers, and a body or the file of a body. Lines that begin with `#` are comments.
 //!
@@ -19,7 +19,8 @@
 //! The path of a body starts from the working directory, as in vegeta. A body in the file comes after a blank line, which
 //! vegeta does not know, and ends before the next line that begins with a usual method, or whose first or second word is a
 //! URL. Blank lines and comments before that line are not part of the body. The blank line before a request line may be
-//! left out. `3x GET ...` is sent three times for one of another; vegeta has no weights.
+//! left out. `3x GET ...` has weight 3: it is sent three times as often as a target without a weight. vegeta has no
+//! weights.
 //!
 //! The JSON format has one object a line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with
 //! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
@@ -44,14 +45,14 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub(crate) struct TargetSpec {
     pub(crate) method: Method,
-    /// With a scheme, `http` or `https`, and a host.
+    /// The URL, with the scheme `http` or `https` and a host.
     pub(crate) url: Uri,
-    /// In the order of the file. A name may be there more than once.
+    /// The headers in the order of the file. A name may occur more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Content,
-    /// The pieces of a form; they are the body if anything in them is filled.
+    /// The pieces of a form. They are the body if any of them has a placeholder.
     pub(crate) form: Vec<Piece>,
-    /// How many of the requests it is, for one of another.
+    /// How often the request is sent, relative to the others.
     pub(crate) weight: u32,
 }
 
@@ -59,15 +60,15 @@ const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
 const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
-/// Advice about a line that may be meant as a part of a body.
+/// Advice for a line that may be meant as a part of a body.
 const LIKE_A_REQUEST: &str = "; a body with such a line has to be in a file: @FILE";
-/// A word in capitals after a blank line is one of these, or belongs to a body.
+/// The usual methods. Another word in capitals after a blank line belongs to a body.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// Reads a file of targets, and gives them to `take`, one by one. There is at least one in it. Returns
-/// the files with their bodies.
+/// Reads a file of targets, and passes each to `take`. A file without targets is an error. Returns the files with
+/// their bodies.
 ///
-/// The error is one line, and names the file, the line and the column.
+/// The error is one line with the file, the line and the column.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,
@@ -86,7 +87,7 @@ pub(crate) fn read(
     Ok(read.bodies.into_keys().map(PathBuf::from).collect())
 }
 
-/// Gives the targets in a text to `take`; or what is wrong.
+/// Passes the targets in a text to `take`, or returns the first error.
 fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     text: &str,
     take: Take,
@@ -112,7 +113,7 @@ fn parse<Take: FnMut(TargetSpec) -> Told<()>>(
     Ok(reader)
 }
 
-/// A fault of a file of targets, and its line.
+/// An error in a file of targets, with its line.
 #[derive(Debug)]
 struct Wrong {
     line: usize,
@@ -120,12 +121,12 @@ struct Wrong {
     told: String,
 }
 
-/// What is read from a line; or the part of it that is wrong, and why.
+/// The value read from a line; or the invalid part of the line, and the reason.
 type Read<'line, T> = Result<T, (&'line str, String)>;
 
-/// A target that more lines can belong to.
+/// A target that may have more lines.
 struct Open {
-    /// The line and the column where its URL begins.
+    /// The line and the column of the target's URL.
     line: usize,
     column: usize,
     target: TargetSpec,
@@ -135,20 +136,20 @@ struct Open {
 /// The part of a target to which its next line belongs.
 enum Part {
     Headers,
-    /// A blank line was the last one.
+    /// The last line was blank.
     BehindBlank,
-    /// A body, and where it ends if no more of it follows.
+    /// A body, and its length if no more lines of it follow.
     Body(String, usize),
 }
 
-/// Gives targets away when they are complete.
+/// Reads lines, and passes on each target when it is complete.
 struct Reader<Take> {
     take: Take,
-    /// The target that more lines can belong to.
+    /// The target that may have more lines.
     open: Option<Open>,
-    /// How many there were.
+    /// The number of targets so far.
     count: usize,
-    /// The bodies that were read, by their paths.
+    /// The body files read so far, by path.
     bodies: HashMap<String, Content>,
 }
 
@@ -190,7 +191,7 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         Ok(())
     }
 
-    /// Takes a line that is blank or a comment. It belongs to a body only if more of that follows.
+    /// Takes a blank line or a comment. It belongs to a body only if more lines of the body follow.
     fn skipped(&mut self, whole: &str) {
         match self.open.as_mut().map(|open| &mut open.part) {
             Some(Part::Body(body, _)) => body.push_str(whole),
@@ -213,7 +214,7 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         self.end()
     }
 
-    /// The open target is complete.
+    /// Passes on the open target, which is complete.
     fn end(&mut self) -> Result<(), Wrong> {
         let Some(Open { line, column, mut target, part }) = self.open.take() else {
             return Ok(());
@@ -232,8 +233,8 @@ fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Whether a line after a blank one begins a target, or is meant to: it has a method or a URL in front. Others may belong
-/// to a body.
+/// Whether a line after a blank one begins a target, or seems meant to: it begins with a method or a URL. Other lines
+/// may belong to a body.
 fn begins_target(line: &str) -> bool {
     let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
     let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
@@ -241,7 +242,7 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// Whether a line begins with a word in capitals and a blank, and is no header with a blank before
+/// Whether a line begins with a word in capitals and a blank, and is not a header with a blank before
 /// its colon.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
@@ -259,7 +260,7 @@ fn is_part(line: &str) -> bool {
     line.starts_with('@') || line.split_once(':').is_some_and(is_header)
 }
 
-/// The target, and its URL.
+/// Reads a request line: its URL as written, and the target.
 fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     if is_part(whole) {
         let told = format!(
@@ -279,7 +280,7 @@ fn request(whole: &str) -> Read<'_, (&str, TargetSpec)> {
     Ok((address, TargetSpec { weight, ..target(name, address)? }))
 }
 
-/// Takes the method off that may come before a URL.
+/// Splits off the method, if one precedes the URL.
 pub(crate) fn method_and_address(text: &str) -> (Option<&str>, &str) {
     let text = text.trim();
     let is_method = |first: &str| first.chars().all(|c| c.is_ascii_uppercase());
@@ -289,7 +290,7 @@ pub(crate) fn method_and_address(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A request without headers and body. The error has the part that is wrong.
+/// A request without headers and body. The error has the invalid part.
 pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
     let method = method(name).map_err(|told| (name, told))?;
     let url = template::url(address).map_err(|told| (address, told))?;
@@ -297,7 +298,7 @@ pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line
     Ok(TargetSpec { method, url, headers, body, form, weight: 1 })
 }
 
-/// The number of a word such as `3x`.
+/// The number in a word such as `3x`.
 fn weight(word: &str) -> Option<u32> {
     word.strip_suffix('x')?.parse().ok()
 }
@@ -338,7 +339,7 @@ fn parts_of_header<'line>(
     ))
 }
 
-/// What is in a file, which is read once.
+/// The content of a body file, which is read only once.
 pub(crate) fn body<'line>(
     known: &mut HashMap<String, Content>,
     path: &'line str,
@@ -393,14 +394,15 @@ impl JsonTarget {
     }
 }
 
-/// The error of serde ends with its place, which begins with line 1.
+/// The error of serde without its position, which always begins with line 1.
 fn not_json(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
     format!("{told}; {OBJECT}")
 }
 
-/// Its column is the byte that was read last of what is no blank, from 1 on, or 0 if none was.
+/// The offset of the error. serde's column counts from 1 and is the last byte read that is not a blank, or 0 if no
+/// byte was read.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)
@@ -442,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_and_their_targets() {
+    fn targets_are_read_from_the_http_format() {
         for (text, expected) in [
             ("GET http://a/", &["GET http://a/"][..]),
             ("\n\n  GET   http://a/b?c=d  \n\n", &["GET http://a/b?c=d"]),
@@ -471,7 +473,7 @@ mod tests {
         }
     }
 
-    /// As people write them: most tools take a body after a blank line.
+    /// Most tools accept a body after a blank line, so users write it.
     #[test]
     fn a_body_may_follow_a_blank_line() {
         for (text, expected) in [
@@ -493,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_and_their_targets() {
+    fn targets_are_read_from_the_json_format() {
         for (text, expected) in [
             (r#"{"method": "GET", "url": "http://a/"}"#, &["GET http://a/"][..]),
             (r#"{"method": "GET", "url": "http://a/", "weight": 3}"#, &["3x GET http://a/"]),
@@ -584,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_body_that_is_like_a_request_line_belongs_into_a_file() {
+    fn a_body_with_a_line_like_a_request_line_must_be_in_a_file() {
         const ADVICE: &str = "; a body with such a line has to be in a file: @FILE";
         for line in ["GET out", "GET", "see http://a/", "http://a/"] {
             for text in

@@ -14,13 +14,13 @@ use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Headers that say how the request itself is sent.
+/// Headers that control how the request is sent. They cannot be filled.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// A piece of a body in which nothing is filled is shared from so many bytes on.
+/// A piece of a body without placeholders is shared if it has at least this many bytes.
 const LARGE: usize = 1 << 16;
 
-/// A request, taken apart.
+/// A compiled request.
 #[derive(Debug)]
 pub(crate) struct Templates {
     path: Template,
@@ -31,7 +31,7 @@ pub(crate) struct Templates {
 #[derive(Debug)]
 enum Body {
     AsItIs(Content),
-    /// What is before a large piece, that piece, which all requests share, and what is behind it.
+    /// The template before a large piece, the piece, which all requests share, and the template after it.
     Filled(Template, Box<[u8]>, Template),
 }
 
@@ -42,22 +42,22 @@ impl Body {
     }
 }
 
-/// Memory for a request that is filled.
+/// Memory for a filled request.
 #[derive(Debug, Default)]
 pub(crate) struct FilledRequest {
     path: Vec<u8>,
     headers: Vec<u8>,
-    /// Before and after a large piece.
+    /// The body before and after a large piece.
     body: [Vec<u8>; 2],
 }
 
-/// Whether anything in a request is filled.
+/// Whether a request has a placeholder.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Files of a form may have braces, which are no places.
+/// Whether the body has a placeholder. Braces in the files of a form are not placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -69,31 +69,31 @@ fn path(url: &Uri) -> &str {
     url.path_and_query().map_or("/", PathAndQuery::as_str)
 }
 
-/// Takes requests apart, for data that is there.
+/// Compiles requests, and checks them against the data.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// Columns that were looked at, and for which place.
+    /// The columns whose values have been checked, each with its place.
     checked: HashSet<(usize, Place)>,
-    /// The names of what was taken from earlier answers.
+    /// The names of the values taken from earlier responses.
     pub(crate) taken: Vec<String>,
-    /// Where it has been used.
+    /// The places that use taken values.
     pub(crate) uses: BTreeSet<Use>,
 }
 
-/// That a value which was taken, with this number, goes to such a place.
+/// The use of a taken value: its number, and the place and the form that it is used in.
 pub(crate) type Use = (usize, Place, Form);
 
 impl Compiler {
-    /// Of requests with the rows of this data.
+    /// A compiler of requests that are filled with the rows of this data.
     pub(crate) fn new(data: Option<Data>) -> Compiler {
         Compiler { data, ..Compiler::default() }
     }
 
-    /// Takes a request apart, and sees whether all rows fit. HTTP/2 has the host with the path.
+    /// Compiles a request, and checks whether all rows fit. HTTP/2 sends the host in `:authority`.
     ///
     /// # Errors
-    /// Where a place can't be filled, or with which row.
+    /// A placeholder is invalid, or a row does not fit.
     pub(crate) fn compile(
         &mut self,
         target: &TargetSpec,
@@ -131,7 +131,7 @@ impl Compiler {
         }
     }
 
-    /// A path in which no value is `.` or `..`: that would be another path for who reads it.
+    /// The template of the path. A segment must not become `.` or `..`, because servers would read another path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };
@@ -155,7 +155,7 @@ impl Compiler {
     ) -> anyhow::Result<Template> {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
         ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
-        // What is no text has no places either, and stays what it is.
+        // A value that is not UTF-8 has no placeholders and is sent unchanged.
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             return Ok(Template::of_bytes(value.as_bytes()));
         };
@@ -166,7 +166,7 @@ impl Compiler {
         Ok(template)
     }
 
-    /// Sees whether all rows make a host.
+    /// Checks that every row makes a valid host.
     fn check_host(&self, template: &Template) -> anyhow::Result<()> {
         ensure!(template.taken().next().is_none(), "this header can't have what was taken in it");
         let Some(data) = &self.data else {
@@ -176,7 +176,7 @@ impl Compiler {
             .try_for_each(|row| check_host(template, Values::of_row(row, data), &data.place(row)))
     }
 
-    /// Takes a text apart, and sees whether all rows fit.
+    /// Compiles a text, and checks whether all rows fit.
     pub(crate) fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
         let Compiler { data, checked, taken, uses } = self;
         let names = Names { data: data.as_ref(), taken };
@@ -196,7 +196,7 @@ impl Compiler {
     }
 }
 
-/// What is known of where the values come from is told with what is no host.
+/// Checks that these values make a valid host. The error ends with `at`, the source of the values.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
@@ -235,7 +235,7 @@ impl Templates {
         }
     }
 
-    /// The file that is its body, if it is one.
+    /// The file that is the body, if the body is a large file.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match &self.body {
             Body::AsItIs(body) => body.file(),
@@ -243,7 +243,7 @@ impl Templates {
         }
     }
 
-    /// How long its body is; nobody knows if it is filled.
+    /// The length of the body; `None` if the body is filled.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

@@ -9,39 +9,39 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Where something is in an answer.
+/// Where to find a value in a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) part: Part,
-    /// If it is not all of that: the first group of the first match, or all of the match.
+    /// Selects from the part: the first group of the first match, or the whole match if there is no group.
     pub(crate) regex: Option<Regex>,
 }
 
-/// A part of an answer.
+/// A part of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     /// The first header of this name.
     Header(HeaderName),
-    /// A place in a body of JSON (RFC 6901).
+    /// A JSON pointer into the body (RFC 6901).
     Json(String),
     Body,
 }
 
-/// Why something is not found.
+/// Why a value is not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// It is not there.
+    /// The response does not have the value.
     Absent,
-    /// The body is no JSON.
+    /// The body is not JSON.
     NoJson,
-    /// The body is longer than is looked into.
+    /// The body is too long to be searched.
     TooLong,
-    /// It can't be where it goes to.
+    /// The value is not valid in the place that uses it.
     Unfit,
 }
 
 impl Missing {
-    /// What a failure is called for this reason, which is called `name` where nothing else is wrong.
+    /// The name of the failure for this reason; `name` is that of a value that is absent.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -53,7 +53,7 @@ impl Missing {
     }
 }
 
-/// An answer that is looked into. Whether its body is JSON is looked at once at most.
+/// A response to search. Its body is parsed as JSON at most once.
 #[derive(Debug)]
 pub(crate) struct SearchedResponse<'a> {
     pub(crate) status: StatusCode,
@@ -62,12 +62,12 @@ pub(crate) struct SearchedResponse<'a> {
 }
 
 impl<'a> SearchedResponse<'a> {
-    /// An answer with this status.
+    /// A response with this status.
     pub(crate) fn new(status: StatusCode, retained: &'a RetainedResponse) -> SearchedResponse<'a> {
         SearchedResponse { status, retained, whole: OnceCell::new() }
     }
 
-    /// What is there, as text. Null is nothing.
+    /// The value as text. JSON `null` counts as absent.
     pub(crate) fn find(&self, source: &Source) -> Result<Cow<'a, [u8]>, Missing> {
         let part = self.part(&source.part)?;
         let Some(regex) = &source.regex else { return Ok(part) };
@@ -103,7 +103,7 @@ impl<'a> SearchedResponse<'a> {
         self.retained.body().ok_or(Missing::TooLong)
     }
 
-    /// What is at a place of its JSON, as it is written.
+    /// The raw JSON value at a pointer.
     pub(crate) fn json(&self, pointer: &str) -> Result<&'a RawValue, Missing> {
         let read = || serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson);
         let whole = (*self.whole.get_or_init(read))?;
@@ -115,13 +115,13 @@ impl<'a> SearchedResponse<'a> {
     }
 }
 
-/// Whether this is a pointer into JSON (RFC 6901).
+/// Whether `text` is a JSON pointer (RFC 6901).
 pub(crate) fn is_pointer(text: &str) -> bool {
     let is_escape = |part: &str| part.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
-/// What is inside by this name or number.
+/// The member or element of `value` with this name or index.
 fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
     let text = value.get();
     if text.starts_with('{') {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_an_answer_is_found() {
+    fn values_in_a_response_are_found() {
         let retained = retained(
             r#"{"a": {"b/c": ["x", 1.50, null, true]}, "id=12": "é", "n": [1e2, -0, 18446744073709551616, 1e400]}"#,
         );
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn why_nothing_is_found_is_told() {
+    fn a_missing_value_has_a_reason() {
         for (body, source, why) in [
             ("no JSON", json(""), Missing::NoJson),
             ("{} {}", json("/a"), Missing::NoJson),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_it_must_be_or_not() {
+    fn a_response_is_compared_with_the_expected_values() {
         let retained =
             retained(r#"{"n": 1, "t": "1", "f": false, "l": 9007199254740992, "d": 150e-2}"#);
         let answer = SearchedResponse::new(StatusCode::CREATED, &retained);

@@ -7,31 +7,31 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Times one answer after the other.
+/// Times the items of one response after the other.
 #[derive(Debug)]
 pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
-    /// When its last part came.
+    /// When the last part arrived.
     now: Nanos,
     seen: SeenItems,
-    /// Whether nobody waits for more of an answer than its head.
+    /// Whether only the head of a response is awaited.
     pub(crate) is_head_enough: bool,
 }
 
-/// What was seen of an answer.
+/// The items seen in a response.
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
-    /// When its request was sent.
+    /// When the request was sent.
     sent: Nanos,
     first_byte: Option<Nanos>,
-    /// When each item was whole.
+    /// When each item was complete.
     pub(crate) items: Vec<Nanos>,
 }
 
 impl ItemTimer {
-    /// For items of this kind, by this clock.
+    /// A timer for items of this kind, with this clock.
     pub(crate) fn new(items: Items, clock: &Pacer) -> ItemTimer {
         let (scanner, seen) = (Scanner::new(items.clone()), SeenItems::default());
         ItemTimer {
@@ -44,45 +44,45 @@ impl ItemTimer {
         }
     }
 
-    /// An answer begins to be awaited.
+    /// Resets the timer for the next response.
     pub(crate) fn begin(&mut self) {
         self.scanner = Scanner::new(self.items.clone());
         self.seen.first_byte = None;
         self.seen.items.clear();
     }
 
-    /// Its request is sent then.
+    /// Records when the request is sent.
     pub(crate) fn sent(&mut self, at: Nanos) {
         self.seen.sent = at;
     }
 
-    /// Something came.
+    /// Records that bytes arrived.
     pub(crate) fn came(&mut self) {
         self.now = self.clock.now();
         self.seen.first_byte.get_or_insert(self.now);
     }
 
-    /// This part of the body was in it.
+    /// Takes a part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         for _ in 0..self.scanner.count(part) {
             self.seen.items.push(self.now);
         }
     }
 
-    /// The answer is whole.
+    /// Records that the response is complete.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
         }
     }
 
-    /// What was seen of the last answer.
+    /// The items seen in the last response.
     pub(crate) fn seen(&self) -> &SeenItems {
         &self.seen
     }
 }
 
-/// The times of all streamed answers of a run, in the order of [`PARTS`].
+/// The times of all streamed responses of a run, in the order of [`PARTS`].
 #[derive(Debug)]
 pub(crate) struct StreamTimings {
     times: Mutex<[Histogram<u64>; 4]>,
@@ -95,8 +95,8 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// Records an answer, as far as it came, to a request that was due then. First byte and first item are timed
-    /// from when it was sent; the response time of the first item, from when it was due.
+    /// Records a response, which may be incomplete, to a request that was due at `due`. First byte and first item are
+    /// timed from the send; the response time of the first item is timed from `due`.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ impl StreamTimings {
         }
     }
 
-    /// All that was recorded since the last time.
+    /// The times recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let empty = PARTS.map(|_| no_times());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Parts of an answer, each after so many milliseconds; sent at 5 ms, and due at 2 ms.
+    /// The times of a response that was due at 2 ms and sent at 5 ms. Each part has its delay in milliseconds.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
@@ -162,7 +162,7 @@ mod tests {
                 [vec![7], vec![17], vec![20], vec![30, 100]],
             ),
             (&[(7, "data: x\n\ndata: y\n\n")], [vec![7], vec![7], vec![10], vec![0]]),
-            // What is no item comes between two.
+            // A comment arrives between two items.
             (&[(1, one), (20, ": ping\n\n"), (30, one)], [vec![1], vec![1], vec![4], vec![50]]),
         ] {
             assert_eq!(times(parts), expected, "{parts:?}");

@@ -4,38 +4,38 @@ use super::item_times::ItemTimer;
 use super::retained::RetainedResponse;
 use hyper::header::HeaderMap;
 
-/// Looks at one answer after the other.
+/// Observes one response after the other.
 #[derive(Debug)]
 pub(crate) enum ResponseObserver {
-    /// Times their items.
+    /// Times the items.
     ItemTimes(ItemTimer),
-    /// Keeps them whole.
+    /// Retains the responses.
     Retained(RetainedResponse),
 }
 
 impl ResponseObserver {
-    /// Something came.
+    /// Bytes arrived.
     pub(crate) fn came(&mut self) {
         if let ResponseObserver::ItemTimes(timed) = self {
             timed.came();
         }
     }
 
-    /// The head of the answer, of HTTP/1.
+    /// The head of an HTTP/1 response.
     pub(crate) fn head(&mut self, head: &[u8]) {
         if let ResponseObserver::Retained(retained) = self {
             retained.head(head);
         }
     }
 
-    /// The headers of the answer.
+    /// The headers of an HTTP/2 response.
     pub(crate) fn headers(&mut self, headers: &HeaderMap) {
         if let ResponseObserver::Retained(retained) = self {
             retained.headers(headers);
         }
     }
 
-    /// This part of its body.
+    /// A part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         match self {
             ResponseObserver::ItemTimes(timed) => timed.look(part),
@@ -43,14 +43,14 @@ impl ResponseObserver {
         }
     }
 
-    /// The answer is whole.
+    /// The response is complete.
     pub(crate) fn end(&mut self) {
         if let ResponseObserver::ItemTimes(timed) = self {
             timed.end();
         }
     }
 
-    /// Whether nobody waits for more of an answer than its head.
+    /// Whether only the head of a response is awaited.
     pub(crate) fn is_head_enough(&self) -> bool {
         matches!(self, ResponseObserver::ItemTimes(timed) if timed.is_head_enough)
     }

@@ -3,17 +3,17 @@
 use httparse::{EMPTY_HEADER, Response};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// A body that is longer is not looked into, in bytes.
+/// The longest body that is searched, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
-/// What of an answer is retained.
+/// The parts of a response to retain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) headers: bool,
     pub(crate) body: bool,
 }
 
-/// The answer, in memory that is used again for the next one.
+/// The retained parts of a response, in memory that is reused for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedResponse {
     wanted: Wanted,
@@ -23,7 +23,7 @@ pub(crate) struct RetainedResponse {
 }
 
 impl RetainedResponse {
-    /// An answer begins to be awaited, of which this is wanted.
+    /// Starts the next response, of which `wanted` is to be retained.
     pub(crate) fn begin(&mut self, wanted: Wanted) {
         self.wanted = wanted;
         self.clear();
@@ -35,7 +35,7 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// The head of the answer, of HTTP/1, which has been read before. Once more if the request is sent again.
+    /// Retains the head of an HTTP/1 response, which was parsed before. Called again if the request is sent again.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {
@@ -54,7 +54,7 @@ impl RetainedResponse {
         }
     }
 
-    /// The headers of the answer, of HTTP/2.
+    /// Retains the headers of an HTTP/2 response.
     pub(crate) fn headers(&mut self, headers: &HeaderMap) {
         self.clear();
         if self.wanted.headers {
@@ -62,7 +62,7 @@ impl RetainedResponse {
         }
     }
 
-    /// A part of its body.
+    /// Retains a part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         if !self.wanted.body {
             return;
@@ -73,7 +73,7 @@ impl RetainedResponse {
         }
     }
 
-    /// Its body, unless it is too long.
+    /// The body, unless it is too long.
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wanted_of_the_last_answer_is_kept() {
+    fn only_the_wanted_parts_of_the_last_response_are_retained() {
         let mut retained = RetainedResponse::default();
         let head = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: \xe9\r\n\r\n";
         for (headers, body) in [(true, false), (false, true), (true, true)] {

@@ -1,4 +1,4 @@
-//! Items of streamed answers: where in a body one ends.
+//! Finds the ends of items in streamed responses.
 
 use super::extraction::is_pointer;
 use super::retained::LONGEST_BODY;
@@ -7,10 +7,10 @@ use std::mem;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The kind of items in an answer.
+/// The kind of items in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
-    /// A server-sent event with data; comments and other fields are none.
+    /// A server-sent event with data. Events with only comments or other fields do not count.
     Sse,
     /// A line that is not empty.
     Lines,
@@ -20,7 +20,7 @@ pub(crate) enum ItemKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// Where in its JSON the first item has content (RFC 6901).
+    /// The JSON pointer (RFC 6901) at which the first item has content.
     pointer: Option<Arc<str>>,
 }
 
@@ -49,25 +49,25 @@ impl FromStr for Items {
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     kind: ItemKind,
-    /// How many characters the line has, up to five.
+    /// The length of the current line, up to five characters.
     length: usize,
-    /// Whether it begins as a line of data does.
+    /// Whether the current line begins like a line of data.
     is_data: bool,
-    /// Whether the event has a line of data.
+    /// Whether the current event has a line of data.
     has_data: bool,
     is_behind_return: bool,
-    /// How much of a byte-order mark there has been, which is no part of the first line.
+    /// The number of bytes of a byte-order mark seen so far. The mark is not part of the first line.
     mark: usize,
-    /// The part of the body that is kept until the first item, if that must have content.
+    /// The data kept until the first item, if that item must have content.
     first: Option<First>,
 }
 
-/// Looks for the first item, which has content somewhere in its JSON.
+/// Finds the first item: the first one with content at the pointer in its JSON.
 #[derive(Clone, Debug)]
 struct First {
     pointer: Arc<str>,
     line: Vec<u8>,
-    /// The data of an event, or a line.
+    /// The data of the current event, or the current line.
     data: Vec<u8>,
 }
 
@@ -78,7 +78,7 @@ impl First {
         }
     }
 
-    /// The line ends. What is after this many of its bytes is data.
+    /// Ends the line. Its data begins after `before` bytes.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -98,7 +98,7 @@ const MARK: &[u8; 3] = b"\xEF\xBB\xBF";
 const DATA: &[u8; 5] = b"data:";
 
 impl Scanner {
-    /// At the beginning of a body.
+    /// A scanner at the beginning of a body.
     pub(crate) fn new(items: Items) -> Scanner {
         Scanner {
             kind: items.kind,
@@ -115,13 +115,13 @@ impl Scanner {
         }
     }
 
-    /// How many items end in this part.
+    /// The number of items that end in this part.
     pub(crate) fn count(&mut self, part: &[u8]) -> u64 {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// How many items the end of the body ends: a line is one, and an event is discarded (HTML standard,
-    /// section 9.2.6).
+    /// The number of items that the end of the body completes: an open line counts as one, and an open event is
+    /// discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }
@@ -148,7 +148,7 @@ impl Scanner {
         false
     }
 
-    /// Whether the end of a line ends an item.
+    /// Whether the end of this line completes an item.
     fn ends_line(&mut self) -> bool {
         let (is_empty, is_data) = (self.length == 0, self.is_data && self.length >= "data".len());
         (self.length, self.is_data) = (0, true);
@@ -168,7 +168,7 @@ impl Scanner {
         }
     }
 
-    /// Whether an event or a line is an item: before the first one that has content, none is.
+    /// Whether this event or line counts as an item. Before the first one with content, none counts.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_ends_with_a_blank_line_and_a_line_with_its_end() {
+    fn an_event_ends_with_a_blank_line_and_a_line_with_a_line_break() {
         for (body, events, lines) in [
             ("", 0, 0),
             ("data: a\n\n", 1, 1),
@@ -219,7 +219,7 @@ mod tests {
             (&[][..], 0),
             (&[&*role, &null, &none, "[DONE]", "{\"choices\":[]}", "{"], 0),
             (&[&*role, &token, &token], 2),
-            // All that follow the first one count, as without a pointer.
+            // After the first one, all count, as without a pointer.
             (&[&*role, &token, &none, "[DONE]"], 3),
         ] {
             let events = items_of.iter().map(|data| format!("id: 1\ndata: {data}\r\n\n"));
@@ -232,7 +232,7 @@ mod tests {
                 assert_eq!(count, counted, "{kind}: {body}");
             }
         }
-        // The data of an event may have several lines; what is longer than a MiB is not looked into.
+        // The data of an event may have several lines. Data of more than 1 MiB is not searched.
         let long = format!("data: {{\"a\":\"{}\"}}\n\n", "x".repeat(LONGEST_BODY));
         for (body, counted) in [
             ("data: {\"a\":\ndata:1}\n\n", 1),

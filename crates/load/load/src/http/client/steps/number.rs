@@ -1,9 +1,9 @@
-//! Numbers as they are written, which are not rounded.
+//! Compares JSON numbers as text, without rounding.
 
-/// Its sign, its digits without zeros at either end, and the power of ten that they are times.
+/// The sign, the digits without zeros at either end, and the power of ten that multiplies them.
 type Number = (bool, String, i64);
 
-/// Whether two texts are the same number of JSON, however it is written.
+/// Whether two texts are the same JSON number, in any notation.
 pub(super) fn are_same(one: &str, other: &str) -> bool {
     number(one).is_some_and(|one| Some(one) == number(other))
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_compared_by_what_they_are() {
+    fn numbers_are_compared_by_value() {
         for same in [
             &["1", "1.0", "1e0", "10E-1", "0.1e+1", "100e-2"][..],
             &["0", "-0", "0.00", "0e7"],

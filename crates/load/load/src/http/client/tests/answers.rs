@@ -1,4 +1,4 @@
-//! Servers, one a line, and what the client makes of each.
+//! Lists servers' responses, one per line, each with the client's result.
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
@@ -19,15 +19,15 @@ enum Connection {
 }
 use Connection::{Gone, Kept};
 
-/// Servers whose answers have the same outcome.
+/// Servers whose responses have the same outcome.
 struct Servers {
     then: Then,
-    /// A status, or why it failed.
+    /// The status or the failure of the first request.
     outcome: &'static str,
     /// The connection of the second request.
     connection: Connection,
     options: Vec<String>,
-    /// Answers begin before the request's body is read.
+    /// Whether responses begin before the request's body is read.
     is_early: bool,
 }
 
@@ -44,7 +44,8 @@ impl Servers {
         Servers { is_early: true, ..self }
     }
 
-    /// Sends requests to a server for each of these answers, also if the kernel stamps. A bar in an answer is a pause.
+    /// Sends requests to a server for each of these responses, with and without kernel timestamps. A bar (`|`) in a
+    /// response is a pause.
     fn check<A: AsRef<[u8]>>(&self, answers: &[(&str, A)]) {
         let stamped = Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"));
         let expected = [Gone, self.connection].map(|of| format!("{}, {of:?}", self.outcome));
@@ -55,7 +56,7 @@ impl Servers {
         }
     }
 
-    /// Sends two requests with this option too, if it is one, and says what became of each.
+    /// Sends two requests, with the option `more` if it is given. Returns the result of each.
     fn run(&self, name: &str, answer: &[u8], more: Option<&str>) -> Vec<String> {
         let parts = answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });
@@ -76,7 +77,7 @@ impl Servers {
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
-                // The runtime hears of what the server has done since.
+                // Gives the runtime time to notice what the server has done since.
                 sleep(Duration::from_millis(5)).await;
                 told.push(self.told(name, answer, &got));
             }
@@ -88,7 +89,7 @@ impl Servers {
         let connection = if got.set_up.is_some() { Gone } else { Kept };
         let status = match got.status {
             Ok(status) => {
-                // What nobody has asked for may have been read with it.
+                // Unsolicited bytes may have been read together with the response.
                 let written = answer.iter().filter(|byte| **byte != b'|').count();
                 let unasked = if let Goes(unasked) = self.then { unasked.len() } else { 0 };
                 let expected = written as u64..=(written + unasked) as u64;
@@ -109,7 +110,7 @@ const HUNG_UP: &str = "the server hung up";
 const INVALID: &str = "not a valid HTTP answer";
 const TOO_LARGE: &str = "the answer has too many headers, or too long ones";
 const RESET: &str = "connection reset";
-/// What is wrong with a chunked body.
+/// The failure for an invalid chunk.
 const WRONG_CHUNK: &str = "the answer has a chunk that is none";
 const LONG_CHUNK: &str = TOO_LARGE;
 
@@ -118,7 +119,7 @@ fn head(line: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{line}\r\n\r\n")
 }
 
-/// A body of this length, which is 2.
+/// A response with a body of 2 bytes and this `Content-Length`.
 fn length(text: &str) -> String {
     head(&format!("content-length:{text}")) + "ok"
 }
@@ -132,7 +133,7 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
-fn bodies_that_say_how_long_they_are() {
+fn bodies_with_a_length() {
     all(Waits, "200", Kept).check(&[
         ("a length", length(" 2")),
         ("no blank before it", length("2")),
@@ -197,7 +198,7 @@ fn chunked_bodies() {
 }
 
 #[test]
-fn chunked_bodies_that_are_wrong() {
+fn invalid_chunked_bodies() {
     all(Waits, WRONG_CHUNK, Gone).check(&[
         ("no size", chunked("\r\nok\r\n0\r\n\r\n")),
         ("an extension without a size", chunked(";a\r\nok\r\n0\r\n\r\n")),
@@ -272,7 +273,7 @@ fn answers_without_a_length_or_a_body() {
 }
 
 #[test]
-fn answers_before_the_answer() {
+fn interim_responses() {
     let early = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n";
     let go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     all(Waits, "200", Kept).check(&[
@@ -388,9 +389,9 @@ fn connections_that_end() {
     ]);
 }
 
-/// Nobody has asked for them: the next request must not get them.
+/// Unsolicited bytes must not become the response to the next request.
 #[test]
-fn bytes_behind_an_answer() {
+fn bytes_after_a_response() {
     all(Waits, "200", Gone).check(&[
         ("a second answer", length(" 2").repeat(2)),
         ("more than the length", length(" 1")),
@@ -406,13 +407,13 @@ fn bytes_behind_an_answer() {
 }
 
 #[test]
-fn answers_to_a_request_that_is_not_there_yet() {
-    // More than the buffers of a connection take.
+fn responses_before_the_request_is_complete() {
+    // More than the buffers of a connection hold.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
     let options = ["-X", "PUT", "--body-file", path.to_str().unwrap()];
-    // The rest of a request would delay the next one on the connection, and the server may never read it.
+    // The rest of the request would delay the next one on the connection, and the server may never read it.
     all(Waits, "200", Gone)
         .to(&options)
         .early()

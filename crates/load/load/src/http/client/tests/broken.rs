@@ -1,4 +1,4 @@
-//! A connection on which writing fails, while an answer is on its way.
+//! Simulates a connection on which writing fails while a response is being received.
 
 use crate::http::client::transport::stream::Io;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) const RESET: ErrorKind = ErrorKind::ConnectionReset;
 
 pub(super) struct Broken {
-    /// How many bytes can be written.
+    /// The number of bytes that can be written.
     pub(super) takes: usize,
     /// The error of the first write that fails. Later writes report a broken pipe.
     pub(super) write_error: ErrorKind,
@@ -19,9 +19,9 @@ pub(super) struct Broken {
     pub(super) first: Vec<u8>,
     /// Bytes that can be read after a write has failed.
     pub(super) parts: VecDeque<Vec<u8>>,
-    /// How reading ends: never, if it would block.
+    /// How reading ends; `WouldBlock` means never.
     pub(super) end: Result<(), ErrorKind>,
-    /// Whether each part and the end come a turn after what is before them.
+    /// Whether each part and the end can be read only one poll after the bytes before them.
     pub(super) pauses: bool,
     pub(super) has_failed: bool,
     pub(super) has_paused: bool,

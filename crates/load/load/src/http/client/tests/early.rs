@@ -1,4 +1,4 @@
-//! Servers that answer before they have read the request, and then read no more of it.
+//! Tests servers that respond before they have read the request, and then stop reading.
 
 use super::broken::{Broken, RESET};
 use super::{block_on, plan, session};
@@ -42,7 +42,7 @@ fn outcome(
 }
 
 #[test]
-fn an_answer_is_read_after_sending_has_failed() {
+fn a_response_is_read_after_sending_has_failed() {
     const HEAD: &str = "HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\n";
     const CHUNKED: &str = "HTTP/1.1 429 X\r\ntransfer-encoding: chunked\r\n\r\n";
     const TO_THE_END: &str = "HTTP/1.1 503 X\r\n\r\n";
@@ -60,10 +60,10 @@ fn an_answer_is_read_after_sending_has_failed() {
                 (&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, "t", "oo"], Ok(413)),
                 (&[CHUNKED, "3\r\ntoo\r\n0\r\n\r\n"], Ok(429)),
                 (&[FINE, "yes"], Ok(200)),
-                // Nothing complete was read, but the status.
+                // Only the status was read completely.
                 (&[HEAD, "to"], cut(413)),
                 (&[CHUNKED, "3\r\nt"], cut(429)),
-                // Or not even that: the first error says why.
+                // Not even the status was read: the first error is the failure.
                 (&[], kept),
                 (&["HTTP/1.1 413 X\r\n"], kept),
                 (&["HTTP/1.1 100 Continue\r\n\r\n"], kept),
@@ -76,8 +76,8 @@ fn an_answer_is_read_after_sending_has_failed() {
             }
         }
     }
-    // A broken pipe comes after the server's end of the stream, which is the end of such an answer. A reset may have
-    // cut it off.
+    // A broken pipe follows the server's end of the stream, which ends such a response. A reset may have cut the
+    // response off.
     for (error, end, head, expected) in [
         (ErrorKind::BrokenPipe, END, TO_THE_END, Ok(503)),
         (ErrorKind::BrokenPipe, END, FINE_TO_THE_END, Ok(200)),
@@ -92,7 +92,7 @@ fn an_answer_is_read_after_sending_has_failed() {
     }
 }
 
-/// A server that neither reads nor answers nor closes the connection.
+/// A server that does not read, respond or close the connection.
 #[test]
 fn reading_on_ends_with_the_timeout() {
     for arriving in [&[][..], &["HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\nto"]] {
@@ -109,9 +109,9 @@ fn reading_on_ends_with_the_timeout() {
     }
 }
 
-/// Reads a part of a request, answers, and closes the connection.
+/// Reads a part of a request, responds, and closes the connection.
 fn refuse(mut stream: impl Read + Write, answer: &[u8]) {
-    // The client may have gone.
+    // The client may have closed the connection.
     let _ = stream.read(&mut [0; 100]).and_then(|_| stream.write_all(answer));
     let _ = stream.flush();
 }
@@ -137,7 +137,7 @@ fn tls(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let refuse = move |stream: TcpStream| {
-        // The answer must not wait behind the tickets of the handshake: a reset would discard it.
+        // The response must not wait until the session tickets are acknowledged: a reset would discard it.
         stream.set_nodelay(true).unwrap();
         let server = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
         refuse(rustls::StreamOwned::new(server, stream), &answer);
@@ -151,7 +151,7 @@ fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {
         let path = folder.path().join(bytes.to_string());
-        // No text: nothing is to be filled in.
+        // Not UTF-8, so the file has no placeholders.
         fs::write(&path, b"\xff").unwrap();
         File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
         let body = ["--body-file", path.to_str().unwrap()];
@@ -183,7 +183,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         assert_refused(&tcp(answer.clone()), &[], status);
         #[cfg(target_os = "linux")]
         assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
-        // How a long answer is read does not depend on what is below.
+        // Long responses are read in the same way whatever the transport.
         if answer.len() > 1_000_000 {
             continue;
         }
@@ -199,9 +199,9 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
     }
 }
 
-/// The next request waited for that until its timeout.
+/// The next request once waited for the server until its timeout.
 #[test]
-fn a_server_need_not_read_what_it_has_answered() {
+fn a_server_need_not_read_a_request_that_it_has_responded_to() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {

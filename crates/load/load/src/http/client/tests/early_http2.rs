@@ -1,4 +1,4 @@
-//! Servers that speak HTTP/2, answer before they have read the request, and then read no more of it.
+//! Tests HTTP/2 servers that respond before they have read the request, and then stop reading.
 
 use super::broken::{Broken, RESET};
 use super::{block_on, plan};
@@ -24,18 +24,18 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 fn head(status: u16, flags: u8) -> Vec<u8> {
-    // A literal of HPACK, whose name is that of `:status` in the static table.
+    // An HPACK literal whose name is `:status` from the static table.
     let status = [&[0x08, 3], status.to_string().as_bytes()].concat();
     frame(HEADERS, END_HEADERS | flags, 1, &status)
 }
 
 #[test]
-fn an_answer_over_http2_is_read_after_sending_has_failed() {
+fn a_response_over_http2_is_read_after_sending_has_failed() {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(b"\xff").unwrap();
     file.as_file().set_len(65 << 20).unwrap();
     let in_memory = "x".repeat(1_000_000);
-    // One that is handed to the connection as a whole, and one that is read while it is sent.
+    // One body is passed to the connection as a whole, the other is read while it is sent.
     let plans = [["-d", &in_memory], ["-D", file.path().to_str().unwrap()]].map(|body| {
         plan("http://127.0.0.1:1/", &[&["--http2"], &body[..]].concat(), Duration::MAX).unwrap()
     });

@@ -1,4 +1,4 @@
-//! Servers that end a connection that was kept, before any byte of the next response.
+//! Tests servers that close a kept connection before any byte of the next response.
 
 use super::{block_on, plan, session};
 use crate::http::client::plan::Plan;
@@ -13,13 +13,13 @@ use std::time::Duration;
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
 
-/// Starts a server. Each of `words` is a connection, and each letter an action on a request: answer it (`a`), close the
+/// Starts a server. Each of `words` is a connection, and each letter an action on a request: respond (`a`), close the
 /// connection (`c`), reset it (`r`), or break off in the response (`b`).
 fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
 }
 
-/// The same, with a function that serves a connection.
+/// Starts a server with a function that serves a connection.
 fn serve_by(
     words: &str,
     serve: impl Fn(&TcpStream, &str) -> io::Result<()> + Send + 'static,
@@ -29,7 +29,7 @@ fn serve_by(
     let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
     thread::spawn(move || {
         for (stream, acts) in listener.incoming().flatten().zip(words) {
-            // A client may have gone before the end.
+            // A client may close the connection before the end.
             let _ = serve(&stream, &acts);
         }
     });
@@ -38,7 +38,7 @@ fn serve_by(
 
 fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::Result<()> {
     if act == 'r' {
-        // With a request that is not read, the end of a connection is a reset.
+        // Closing a connection with an unread request resets it.
         while tcp.peek(&mut [0])? == 0 {}
         return Ok(());
     }
@@ -100,7 +100,7 @@ fn a_safe_request_is_sent_again_once_on_a_new_connection() {
 }
 
 #[test]
-fn other_requests_fail_by_a_kind_of_their_own() {
+fn other_requests_fail_with_a_kind_of_their_own() {
     let expected = [("204", false), (IDLE, false), ("204", false)];
     for words in ["ac a", "ar a"] {
         for options in
@@ -129,9 +129,9 @@ fn a_request_that_is_sent_again_may_fail_as_well() {
     check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
 }
 
-/// Its traffic is that of both.
+/// Its traffic is the sum of both attempts.
 #[test]
-fn a_request_that_is_sent_again_is_one() {
+fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();
     let [first, again] = send(&plan, 2).try_into().unwrap();
     assert_eq!(again.traffic, (first.traffic.0, 2 * first.traffic.1));

@@ -1,4 +1,4 @@
-//! Bodies from files that are read while they are sent.
+//! Tests bodies that are read from files while they are sent.
 
 use super::server::{Answer, Server, Then};
 use super::{Plan, block_on, plan, session};
@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 
 const BYTES: u32 = (64 << 20) + 5;
 
-/// A large file that is no text.
+/// A large file that is not UTF-8.
 fn file() -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(b"\xff{{slot}}").unwrap();
@@ -34,10 +34,10 @@ fn server(is_early: bool) -> Server {
 }
 
 #[test]
-fn a_large_file_is_sent_by_one_connection_after_the_other_request() {
+fn one_connection_sends_a_large_file_with_each_request() {
     let (file, server) = (file(), server(false));
     let plan = sends(&server.url, &file, &["-H", "x: {{slot}}"]);
-    // The file beside a connection of each session.
+    // The file, and a connection for each session.
     assert_eq!(plan.open_files(&[2, 1]), 4);
     block_on(async {
         let mut session = session(&plan);
@@ -53,9 +53,9 @@ fn a_large_file_is_sent_by_one_connection_after_the_other_request() {
     });
 }
 
-/// The rest of it would be a long wait for a request that has its answer.
+/// Sending the rest would delay a request that has its response already.
 #[test]
-fn a_large_file_whose_answer_comes_early_is_not_sent_to_its_end() {
+fn a_large_file_is_not_sent_to_its_end_after_an_early_response() {
     let (file, server) = (file(), server(true));
     let plan = sends(&server.url, &file, &[]);
     block_on(async {
@@ -69,7 +69,7 @@ fn a_large_file_whose_answer_comes_early_is_not_sent_to_its_end() {
 }
 
 #[test]
-fn a_file_that_has_become_shorter_is_not_the_servers_fault() {
+fn a_file_that_has_become_shorter_is_not_a_failure_of_the_server() {
     let (file, server) = (file(), server(false));
     let plan = sends(&server.url, &file, &[]);
     file.as_file().set_len(100_000).unwrap();
@@ -79,7 +79,7 @@ fn a_file_that_has_become_shorter_is_not_the_servers_fault() {
 
 #[cfg(feature = "http2")]
 #[test]
-fn over_http2_a_large_file_is_the_body_whatever_else_is_filled() {
+fn over_http2_a_large_file_is_the_body_when_other_parts_are_filled() {
     let file = file();
     for more in [&["--http2"][..], &["--http2", "-H", "x: {{slot}}"], &["--http2", "--cookies"]] {
         let plan = sends("http://127.0.0.1:1/", &file, more);
@@ -90,7 +90,7 @@ fn over_http2_a_large_file_is_the_body_whatever_else_is_filled() {
 
 #[cfg(feature = "http2")]
 #[test]
-fn over_http2_a_file_that_has_become_shorter_is_not_the_servers_fault() {
+fn over_http2_a_file_that_has_become_shorter_is_not_a_failure_of_the_server() {
     let file = file();
     let plan = sends(&format!("{}/never", super::shared::start()), &file, &["--http2"]);
     file.as_file().set_len(10_000).unwrap();

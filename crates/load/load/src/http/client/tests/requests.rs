@@ -1,4 +1,4 @@
-//! What is sent, byte by byte, and what is refused before anything is sent.
+//! Tests requests byte by byte, and options that are rejected before anything is sent.
 
 use super::super::plan::{Draft, Memory};
 use super::server::{Answer, Server, Then};
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a server reads when a request is sent by these options to a path of it. The header Host is
-/// written as `HOST`.
+/// The bytes that a server reads when a request is sent with these options to a path. The value of the header Host
+/// is written as `HOST`.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -33,13 +33,13 @@ fn parts(request: &str) -> (String, Vec<String>, String) {
     let mut lines = head.split("\r\n").map(str::to_owned);
     let first = lines.next().unwrap();
     let mut headers: Vec<_> = lines.collect();
-    // Stable: lines of one name keep their order.
+    // The sort is stable: lines of the same name keep their order.
     headers.sort_by_key(|line| line.split(':').next().unwrap().to_owned());
     (first, headers, body.to_owned())
 }
 
 #[test]
-fn all_requests_send_one_copy_of_a_body_in_which_nothing_is_filled() {
+fn all_requests_share_one_copy_of_a_body_without_placeholders() {
     for (options, is_one) in [
         (&["-d", "text"][..], true),
         (&["-F", "a=text", "--cookies"], true),
@@ -52,9 +52,9 @@ fn all_requests_send_one_copy_of_a_body_in_which_nothing_is_filled() {
     }
 }
 
-/// A file of 200 MB beside one place took that for each connection.
+/// A file of 200 MB with one placeholder once took 200 MB for each connection.
 #[test]
-fn all_requests_share_the_longest_piece_of_a_body_that_is_filled() {
+fn all_requests_share_the_longest_piece_of_a_filled_body() {
     let (large, larger) = ("x".repeat(1 << 16), "y".repeat(1 << 17));
     let body = format!("{{{{slot}}}}{large}{{{{slot}}}}{larger}{{{{slot}}}}");
     for (text, shared) in [(body.as_str(), larger.as_str()), (&body[..large.len()], "")] {
@@ -68,7 +68,7 @@ fn all_requests_share_the_longest_piece_of_a_body_that_is_filled() {
     }
 }
 
-/// A path, options, and what they send: a first line, headers and a body.
+/// A path, options, and the expected request: first line, headers and body.
 type Sent<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a str);
 
 #[test]
@@ -138,7 +138,7 @@ fn requests_are_sent_as_they_are_given() {
             &["content-length: 4", "host: HOST", US],
             "body",
         ),
-        // A coding of the body is what the server is told, so the body is sent in it.
+        // With a given Transfer-Encoding, the body is sent in chunks.
         (
             "",
             &["-d", "body of 15 bytes", "-H", "Transfer-Encoding: Chunked"],
@@ -172,7 +172,7 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// The headers of a request with these of its own, over HTTP/1.1 or HTTP/2, whose host is in its URL.
+/// The headers of a request with these headers of its own, over HTTP/1.1 or HTTP/2. The host of HTTP/2 is in the URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
@@ -211,7 +211,7 @@ fn the_more_specific_of_two_headers_wins_where_a_request_may_have_one() {
             for option in [&["-H", &given][..], &[], &["-H", &given, "-H", "x: {{slot}}"]] {
                 assert_eq!(values(name, &[(name, "own")], option), ["own"], "{version:?} {name}");
             }
-            // HTTP/2 has the host with the path, which is not filled in.
+            // HTTP/2 sends the host in `:authority`, which is not filled.
             if name == "host" && !version.is_empty() {
                 continue;
             }
@@ -240,7 +240,7 @@ fn the_more_specific_of_two_headers_wins_where_a_request_may_have_one() {
 }
 
 #[test]
-fn a_header_that_may_be_there_once_is_not_given_twice() {
+fn a_header_that_may_occur_once_cannot_be_given_twice() {
     let told = |own: &[(&str, &str)], options: &[&str]| {
         format!("{:#}", headers(own, options).unwrap_err())
     };
@@ -317,9 +317,9 @@ fn over_http2_a_form_is_that_of_http1() {
     }
 }
 
-/// What could end a line would begin another one, or another request.
+/// A line break in a part would start another line, or another request.
 #[test]
-fn nothing_that_could_split_a_request_is_taken() {
+fn a_part_that_could_split_a_request_is_rejected() {
     const URL: &str = "http://127.0.0.1:1/";
     for mark in ["\r\n", "\n", "\r", "\0", "\x7f"] {
         let told = |url: &str, options: &[&str]| {
@@ -343,7 +343,7 @@ fn nothing_that_could_split_a_request_is_taken() {
     ] {
         assert!(plan(url, options, PATIENCE).is_err(), "{url} {options:?}");
     }
-    // The server would wait for the rest, or take it for the next request.
+    // The server would wait for the rest, or take the rest for the next request.
     for options in [
         &["-d", "body", "-H", "Content-Length: 3"][..],
         &["-d", "body", "-H", "content-length: four"],

@@ -1,4 +1,4 @@
-//! A server that answers each request by the same raw bytes, and tells what it was sent.
+//! Runs a server that responds to each request with the same raw bytes, and reports the requests.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,36 +6,36 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Long enough that what is on both sides of a pause is read apart, as a rule. No outcome depends on it.
+/// Usually long enough for the client to read the parts before and after a pause separately. No outcome depends on it.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What a server writes, and when.
+/// The response that a server writes, and when.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
-    /// Parts, with a pause between each two.
+    /// The parts of the response, with a pause between two parts.
     pub(super) parts: Vec<Vec<u8>>,
-    /// Whether it is written after the request's head. The rest of the request is never read.
+    /// Whether the response is written after the request's head. The rest of the request is never read.
     pub(super) is_early: bool,
     pub(super) then: Then,
 }
 
-/// What a server does after its answer.
+/// The action of a server after its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// It waits for the next request.
+    /// Wait for the next request.
     Waits,
-    /// It says that nothing follows.
+    /// Close the connection.
     Closes,
-    /// It ends the connection without a word.
+    /// Reset the connection.
     Resets,
-    /// It pauses, and writes this as nobody has asked for it.
+    /// Pause, then write these unsolicited bytes.
     Goes(&'static [u8]),
 }
 
-/// A server, which serves for ever.
+/// A server that runs until the process ends.
 pub(super) struct Server {
     pub(super) url: String,
-    /// The requests it read, each when it has been answered.
+    /// The requests that the server read, each sent here after its response.
     pub(super) requests: Receiver<Vec<u8>>,
 }
 
@@ -65,7 +65,7 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
         if !answer.is_early {
             body(&mut requests, &mut request)?;
         }
-        // A client may have gone before the end.
+        // A client may close the connection before the end.
         let written = write(&mut stream, answer);
         if answer.is_early {
             loop {
@@ -78,12 +78,12 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
     }
 }
 
-/// Ends a connection with a request on it that has not been read, which resets it.
+/// Closes a connection that has an unread request, which resets it.
 fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io::Result<()> {
     let mut request = [0];
     while stream.peek(&mut request)? == 0 {}
     write(stream, answer)?;
-    // What was written before is read before.
+    // The client must read the bytes written before.
     thread::sleep(PAUSE * 5);
     let _ = served.send(request.to_vec());
     Ok(())
@@ -122,7 +122,7 @@ fn head(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads the body that a head speaks of, and appends it.
+/// Reads the body that a head announces, and appends it.
 fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     let head = String::from_utf8_lossy(request).to_ascii_lowercase();
     if head.contains("\r\ntransfer-encoding:") {

@@ -1,4 +1,4 @@
-//! Connections that sessions share.
+//! Tests connections that sessions share.
 
 use super::{CommandLine, block_on, session};
 use crate::http::client::failure::Failure;
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Answers requests, but for those to `/never`.
+/// Responds to all requests except those to `/never`.
 async fn serve(stream: TcpStream) -> Result<(), h2::Error> {
     let mut connection = server::handshake(stream).await?;
     let mut unanswered = Vec::new();
@@ -64,7 +64,7 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             assert_eq!(answer.status, Err(Failure::Timeout));
             is_given_up.set(true);
         };
-        // Each request is answered before the next one, because to the server one that was taken back is an error.
+        // Each request gets its response before the next one: the server reports a canceled request as an error.
         let busy = async {
             while !is_given_up.get() {
                 other.send(0, Nanos::ZERO).await.0.status.unwrap();
@@ -72,11 +72,11 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             }
         };
         tokio::join!(never, busy);
-        // It still has the connection, also if nobody else does.
+        // The session still has the connection, although no other session does.
         drop(other);
         let answer = one.send(0, Nanos::ZERO).await.0;
         assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));
-        // Now nothing is heard on it: that may be the connection's fault.
+        // No bytes were read from the connection meanwhile, so the connection may be broken.
         assert_eq!(one.send(1, Nanos::ZERO).await.0.status, Err(Failure::Timeout));
         assert!(one.send(0, Nanos::ZERO).await.0.set_up.is_some());
     });

@@ -1,5 +1,5 @@
-//! Laws of answers, over random ones: how they are cut into reads does not matter, and each is what hyper
-//! makes of it, well-formed or not. And of requests: each is one, with the headers that were given.
+//! Tests properties of random messages: the result of a response does not depend on how it is split into reads, and
+//! equals hyper's result, well-formed or not; a request is always one request, with the headers that were given.
 
 use super::plan;
 use crate::http::client::failure::Failure;
@@ -18,10 +18,10 @@ use proptest::sample::select;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// What becomes of an answer: its status, how many bytes it has, and whether another may follow.
+/// The result of a response: its status, its length in bytes, and whether another response may follow.
 type Outcome = Result<(u16, usize, bool), Failure>;
 
-/// Reads an answer in these parts, after which the connection ends.
+/// Reads a response in these parts, after which the connection ends.
 fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) -> Outcome {
     let mut answer = Answer::to(asked);
     let (mut unread, mut taken) = (Vec::new(), 0);
@@ -53,7 +53,7 @@ fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     parts
 }
 
-/// What hyper makes of it.
+/// The status that hyper reads from the same bytes.
 fn read_by_hyper(bytes: &[u8], method: Method) -> Option<u16> {
     super::block_on(async {
         let (client, mut server) = duplex(1 << 20);
@@ -79,7 +79,7 @@ fn asked() -> impl Strategy<Value = (ExpectedResponse, Method)> {
     ])
 }
 
-/// Lines that say something about the body or the connection, and others.
+/// Header lines: some describe the body or the connection, others do not matter.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9-]{1,12}: ?[ -~]{0,20}",
@@ -98,7 +98,7 @@ fn head(version: &'static str, framing: &str) -> impl Strategy<Value = String> +
     })
 }
 
-/// A well-formed answer.
+/// A well-formed response.
 fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let length = vec(any::<u8>(), 0..300).prop_flat_map(|body| {
         let framing = format!("Content-Length: {}", body.len());
@@ -125,7 +125,7 @@ fn well_formed() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(before, answer)| [before.concat().as_bytes(), &answer].concat())
 }
 
-/// An answer with some bytes changed, or cut off.
+/// A response with some bytes changed or cut off.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![any::<u8>(), select(b"\r\n :;0,2HTP".to_vec())];
     let changes = vec((any::<prop::sample::Index>(), byte), 0..4);
@@ -141,7 +141,7 @@ fn damaged() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn how_an_answer_is_cut_does_not_matter(
+    fn the_result_does_not_depend_on_how_a_response_is_split(
         bytes in prop_oneof![well_formed(), damaged(), vec(any::<u8>(), 0..100)],
         (asked, _) in asked(),
         sizes in vec(1..40_usize, 1..8),
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn an_answer_is_what_hyper_makes_of_it(
+    fn the_result_of_a_response_equals_that_of_hyper(
         bytes in prop_oneof![well_formed(), damaged()],
         (asked, method) in asked(),
     ) {
@@ -168,14 +168,14 @@ proptest! {
         let mut options = vec!["-X".to_owned(), method, "-d".to_owned(), body.clone()];
         options.extend(headers.iter().flat_map(|header| ["-H".to_owned(), header.clone()]));
         let options: Vec<_> = options.iter().map(String::as_str).collect();
-        // What is not taken is not sent.
+        // A request that is rejected is not sent.
         if let Ok(plan) = plan(&format!("http://127.0.0.1:1/{path}"), &options, Duration::MAX) {
             is_one(&plan, &headers, &body)?;
         }
     }
 }
 
-/// What is sent is one request, with these headers and this body, beside what is always sent.
+/// Checks that the bytes are one request with these headers and this body, besides the usual headers.
 fn is_one(plan: &Plan, given: &[String], body: &str) -> Result<(), TestCaseError> {
     let mut memory = Memory::new();
     let [head, body_parts @ .., tail] = plan.text(plan.of_slot(0), &mut memory).parts;

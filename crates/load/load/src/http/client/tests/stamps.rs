@@ -1,4 +1,4 @@
-//! What is known of a request by the stamps of the kernel.
+//! Tests the delays of requests that kernel timestamps give.
 
 use super::{block_on, plan, session};
 use crate::http::client::transport::http1::Connection;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 
-/// A stream whose every write was sent at once.
+/// A stream on which every write is sent at once.
 struct Prompt(DuplexStream);
 
 const PROMPT: Delays = Delays { sending: Some(Duration::ZERO), reading: Some(Duration::ZERO) };
@@ -59,9 +59,9 @@ impl AsyncWrite for Prompt {
     }
 }
 
-/// What was sent of it says nothing of the rest.
+/// The timestamp of the part does not apply to the rest.
 #[test]
-fn a_request_of_which_a_part_is_sent_has_no_stamp() {
+fn a_request_that_is_sent_in_part_has_no_timestamp() {
     for (length, sending) in [(10, PROMPT.sending), (11, None)] {
         let (client, mut server) = duplex(10);
         let mut connection = Connection::new(Box::new(Prompt(client)));
@@ -78,10 +78,10 @@ fn a_request_of_which_a_part_is_sent_has_no_stamp() {
     }
 }
 
-/// Nobody knows when it was, although the answer is there.
+/// The send time is unknown, although the response has arrived.
 #[test]
-fn a_request_that_is_not_sent_yet_has_no_stamp() {
-    // More than the buffers of a connection take.
+fn a_request_that_is_not_sent_yet_has_no_timestamp() {
+    // More than the buffers of a connection hold.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
@@ -91,7 +91,7 @@ fn a_request_that_is_not_sent_yet_has_no_stamp() {
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
-        // Until then, nothing is read.
+        // The server reads nothing until the other end of the channel is dropped.
         over.recv().unwrap_err();
     });
     let options = ["--kernel-timestamps", "--body-file", path.to_str().unwrap()];

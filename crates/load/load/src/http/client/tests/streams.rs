@@ -1,11 +1,11 @@
-//! Items of answers, however these are sent.
+//! Tests that items are found in responses of every framing.
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// How many items are seen in an answer of these parts, of each of two requests.
+/// The number of items found in a response of these parts, for each of two requests.
 fn items(kind: &str, parts: &[&str], then: Then) -> [usize; 2] {
     let parts = parts.iter().map(|part| part.as_bytes().to_vec()).collect();
     let server = Server::start(Answer { parts, is_early: false, then });
@@ -25,15 +25,15 @@ fn items(kind: &str, parts: &[&str], then: Then) -> [usize; 2] {
 }
 
 #[test]
-fn items_are_seen_in_every_kind_of_body() {
+fn items_are_found_in_every_kind_of_body() {
     const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     const LONG: &str = "HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n";
     const UNTIL_END: &str = "HTTP/1.1 200 OK\r\n\r\n";
     let waits = [
         (&[CHUNKED, "9\r\ndata: a\n\n\r\n", "9\r\ndata: b\n\n\r\n0\r\n\r\n"][..], 2, 2),
-        // A chunk may end anywhere, also between two ends of a line.
+        // A chunk may end anywhere, also between two line breaks.
         (&[CHUNKED, "4\r\ndata\r\n", "4\r\n: a\n\r\n1\r\n\n\r\n", "1\r\n\n\r\n0\r\n\r\n"], 1, 1),
-        // The size of a chunk, and what follows the last one, are no lines of it.
+        // The size of a chunk and the trailers are not lines of the body.
         (&[CHUNKED, "2;data: x\r\nab\r\n0\r\ndata: y\r\n\r\n"], 0, 1),
         (&[LONG, "data: 1\n\n", "data: 2\n\n", ":\n"], 2, 3),
         (&["HTTP/1.1 100 Continue\r\n\r\n", LONG, "data: 1\n\n", "data: 2\n\n", ":x"], 2, 3),

@@ -26,7 +26,7 @@ const MOST_NAMED: usize = 8;
 /// The addresses of a server, at least one.
 #[derive(Debug)]
 pub(crate) struct Addresses {
-    /// Host and port that they belong to.
+    /// The host and the port that the addresses belong to.
     name: String,
     all: Vec<SocketAddr>,
     state: Mutex<State>,
@@ -50,7 +50,7 @@ struct Record {
     avoided_until: Option<Instant>,
 }
 
-/// Why an attempt failed, with how much that says about the server.
+/// The failure of an attempt, and how much it reveals about the server.
 #[derive(Clone, Copy, Debug)]
 struct Refusal {
     weight: u8,
@@ -66,8 +66,8 @@ impl Addresses {
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
     }
 
-    /// Opens a connection to one of the addresses by `connect`. If all attempts fail, returns the failure that says most
-    /// about the server. `within` is the time for all attempts; the caller enforces it.
+    /// Opens a connection to one of the addresses with `connect`. If all attempts fail, returns the one that reveals
+    /// most about the server. `within` is the time for all attempts; the caller enforces it.
     pub(crate) async fn connect<S: Send, F>(
         &self,
         within: Duration,
@@ -159,7 +159,7 @@ impl Addresses {
         let turn = &mut turns[usize::from(!tried.is_empty())];
         let next = *choice.get(*turn % choice.len().max(1))?;
         *turn = turn.wrapping_add(1);
-        // Until it is known whether the address is back, others avoid it.
+        // Other connections avoid the address until the result of this attempt is known.
         if let Some(until) = &mut records[next].avoided_until {
             *until = now + AVOIDED;
         }
@@ -209,8 +209,8 @@ impl Record {
         self.avoided_until.is_some_and(|until| now < until)
     }
 
-    /// How much a failure says about the server: most if the address has answered before, least if there is no way to
-    /// the address from here.
+    /// How much a failure reveals about the server: most if the address has responded before, least if this machine has
+    /// no route to the address.
     fn weight(&self, failure: Failure) -> u8 {
         match self.connected {
             0 if failure.is_without_route() => 0,
@@ -244,7 +244,7 @@ fn listed(parts: &[String]) -> String {
 }
 
 impl Refusal {
-    /// The one that says more: this one, if both say the same.
+    /// The refusal with the higher weight, or this one if both are equal.
     fn or(self, other: Refusal) -> Refusal {
         if other.weight > self.weight { other } else { self }
     }

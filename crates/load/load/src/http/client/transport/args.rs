@@ -1,4 +1,4 @@
-//! The options for connections.
+//! Defines the options for connections.
 
 use super::proxy::Proxy;
 use crate::console::human::positive_duration;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Where connections go, and whom they trust.
+/// Where connections go, and which certificates they trust.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
@@ -51,8 +51,8 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Refuses addresses that nobody asks for: a proxy resolves the names of servers, so only its own address can be
-    /// given.
+    /// Rejects addresses that would not be used: a proxy resolves the names of servers, so addresses can be given only
+    /// for the proxy itself.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let Some(proxy) = &self.proxy else { return Ok(()) };
         for Resolve { host, port, .. } in &self.resolve {
@@ -62,7 +62,7 @@ impl ConnectionArgs {
         Ok(())
     }
 
-    /// Who the client is, if it says so.
+    /// The client's certificate and key, if they are given.
     pub(crate) fn identity(&self) -> Option<Identity<'_>> {
         let certificate = self.cert.as_deref()?;
         Some(Identity { certificate, key: self.key.as_deref().unwrap_or(certificate) })
@@ -72,11 +72,11 @@ impl ConnectionArgs {
 /// The addresses to use for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Resolve {
-    /// The host, as it is in the URL.
+    /// The host, as in the URL.
     pub(crate) host: String,
     /// The port.
     pub(crate) port: u16,
-    /// At least one.
+    /// The addresses; at least one.
     pub(crate) addresses: Vec<IpAddr>,
 }
 

@@ -1,4 +1,4 @@
-//! A server: where its connections go.
+//! Opens streams to a server, through a proxy if there is one.
 
 use super::addresses::Addresses;
 use super::args::ConnectionArgs;
@@ -17,12 +17,12 @@ use tokio::net::TcpStream;
 /// A server, its name resolved.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
-    /// Host and port as in the URL: the value of the header Host.
+    /// The host and the port as in the URL: the value of the header Host.
     pub(crate) authority: String,
-    /// The name that the server's certificate must have; none without TLS.
+    /// The name that the server's certificate must have; `None` without TLS.
     pub(crate) tls_name: Option<Name>,
     route: Route,
-    /// Whether the kernel stamps what is sent and what comes.
+    /// Whether the kernel stamps sent and received bytes.
     is_stamped: bool,
     /// The CONNECT request, if the server is reached with TLS through a proxy.
     pub(crate) tunnel: Option<Vec<u8>>,
@@ -72,7 +72,7 @@ impl Endpoint {
         })
     }
 
-    /// Its URL, if it is reached by its name or address.
+    /// The server's URL, unless it is reached over a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -103,7 +103,7 @@ impl Endpoint {
         }
     }
 
-    /// Its addresses, if it has any.
+    /// The server's addresses, if it is reached over TCP.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
             Route::Tcp(addresses) => Some(addresses),

@@ -6,7 +6,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use std::env;
 use std::net::IpAddr;
 
-/// What to say if other programs would go through a proxy to one of these servers.
+/// Returns a warning if environment variables name a proxy for one of these servers.
 pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     let matcher = Matcher::from_env();
     let url = servers.iter().find_map(|server| {
@@ -19,7 +19,7 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
-/// What to say of a name that can't be resolved: behind a proxy, that is so of all names.
+/// Advice for a name that cannot be resolved. Behind a proxy, often no name can be resolved.
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
@@ -29,7 +29,7 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// Whether a server is this machine, to which nobody goes by a proxy.
+/// Whether a server is this machine, which programs reach without a proxy.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9112): one request after the other on a connection, written at once from bytes that are
-//! ready, and answers read into memory that is kept.
+//! Implements HTTP/1.1 (RFC 9112): sends one request after the other on a connection, each with a single write of
+//! prepared bytes, and reads responses into memory that is reused.
 
 pub(crate) mod answer;
 mod body;
@@ -30,7 +30,7 @@ use tokio::task::yield_now;
 pub(crate) struct Connection {
     io: Box<dyn Io>,
     buffer: Buffer,
-    /// Whether the last request was sent to its end.
+    /// Whether the last request was sent completely.
     is_sent: bool,
     /// Whether no request can follow.
     is_over: bool,
@@ -49,17 +49,17 @@ impl Connection {
         self.is_over
     }
 
-    /// Whether a request can be sent. Not if the server has ended the connection, or has sent what nobody
-    /// asked for: it would be taken for the next answer.
+    /// Whether a request can be sent. False if the server has closed the connection, or has sent unsolicited bytes,
+    /// which would be taken for the next response.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
-        // A task whose turn is over hears of nothing.
+        // A task that has used up its budget sees no readiness.
         if !has_budget_remaining() {
             yield_now().await;
         }
         before(deadline, |cx| Poll::Ready(self.poll_read(cx).is_pending())).await.unwrap_or(false)
     }
 
-    /// Sends a request and reads the whole answer. An answer that comes before the request is sent ends the
+    /// Sends a request and reads the whole response. A response that arrives before the request is sent ends the
     /// connection: the rest of the request would delay the next one, and the server may never read it.
     pub(crate) async fn exchange(
         &mut self,
@@ -69,7 +69,7 @@ impl Connection {
     ) -> Result<StatusCode, Failure> {
         let mut answer = Answer::to(request.asked);
         let mut sending = Sending::new(request);
-        // Nor does one follow a request that is given up.
+        // No request follows one that is given up.
         self.is_over = true;
         let exchanged = |cx: &mut Context<'_>| {
             self.poll_exchange(cx, &mut sending, &mut answer, observer.as_deref_mut())
@@ -83,7 +83,7 @@ impl Connection {
         status
     }
 
-    /// When sending fails, reading goes on: a server that refuses a request often answers before it has read the body,
+    /// If sending fails, reading continues: a server that rejects a request often responds before it has read the body,
     /// and closes the connection.
     fn poll_exchange(
         &mut self,
@@ -103,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Reads the answer to a request that could not be sent to its end, if `unsent` says why.
+    /// Reads the response. `unsent` is the failure to send the request completely, if that failed.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -122,7 +122,7 @@ impl Connection {
             }
             let read = match ready!(self.poll_read(cx)) {
                 Err(error) => Err(Failure::from(&error)),
-                // Unless the server has closed the connection, it has reset it, and sending has reported that.
+                // After a reset, sending has the failure, and reading sees only the end of the stream.
                 Ok(0) => unsent.filter(|it| *it != Failure::HungUp).map_or(Ok(0), Err),
                 Ok(bytes) => Ok(bytes),
             };
@@ -144,8 +144,8 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Of an exchange that has just ended, if the kernel stamps it. Of a request that is not sent to its end, nobody
-    /// knows when it was.
+    /// The kernel's delays of the exchange that has just ended, if the kernel stamps it. The send time of a request
+    /// that was not sent completely is unknown.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })
@@ -156,7 +156,7 @@ impl Connection {
         self.read
     }
 
-    /// Bytes read and written since the last time that this was asked.
+    /// Bytes read and written since the last call.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         (mem::take(&mut self.read), mem::take(&mut self.written))
     }

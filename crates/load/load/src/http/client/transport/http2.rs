@@ -1,4 +1,4 @@
-//! HTTP/2, by hyper: a connection is a task of its own.
+//! Implements HTTP/2 with hyper: each connection runs in a task of its own.
 
 mod failure;
 pub(crate) mod request;
@@ -18,7 +18,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use tokio::task::coop::consume_budget;
 
-/// A connection that speaks HTTP/2. Its clones are the same connection, and each carries one request at a time.
+/// An HTTP/2 connection. Clones share the connection, and each clone carries one request at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Flow>,
@@ -33,12 +33,12 @@ impl Connection {
         let longest = u32::try_from(LONGEST_HEAD).unwrap_or(u32::MAX);
         let handshake = builder.max_header_list_size(longest).handshake(io).await;
         let (sender, driver) = handshake.map_err(of)?;
-        // What ends the connection is told to the request that is on it.
+        // The requests in flight get the error that ends the connection.
         tokio::spawn(async { drop(driver.await) });
         Ok(Connection { sender, traffic })
     }
 
-    /// Whether no request can follow, as far as it is known.
+    /// Whether no request can follow, as far as is known.
     pub(crate) fn is_over(&self) -> bool {
         self.sender.is_closed() || self.traffic.is_broken()
     }
@@ -52,7 +52,7 @@ impl Connection {
         matches!(before(deadline, |cx| ready.as_mut().poll(cx)).await, Ok(Ok(())))
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     pub(crate) async fn exchange(
         &mut self,
         request: Request<Flow>,
@@ -71,12 +71,12 @@ impl Connection {
         whole(answer, deadline, observer).await
     }
 
-    /// How often anything was read, ever, also of clones.
+    /// The number of reads from the connection so far, including those for clones.
     pub(crate) fn reads(&self) -> u64 {
         self.traffic.reads()
     }
 
-    /// Bytes read and written since the last time that this was asked, also of clones.
+    /// Bytes read and written since the last call, including those for clones.
     pub(crate) fn take_traffic(&self) -> (u64, u64) {
         self.traffic.take()
     }
@@ -102,7 +102,7 @@ async fn whole(
                     observer.look(content);
                 }
             }
-            // A reset without an error looks like the end of the body, which it is not.
+            // A stream that is reset without an error looks complete, but is not.
             None if !answer.body().is_end_stream() => return Err(Failure::Reset(0)),
             None => break,
         }
@@ -111,7 +111,7 @@ async fn whole(
     Ok(answer.status())
 }
 
-/// The next part of a body. One that never ends takes turns with other requests.
+/// The next part of a body. Yields to other tasks, so that an endless body does not block them.
 async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
     consume_budget().await;
     body.frame().await

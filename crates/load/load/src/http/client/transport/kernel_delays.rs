@@ -1,4 +1,4 @@
-//! Histograms of the delays between this process and the kernel, from kernel timestamps.
+//! Records the delays between this process and the kernel in histograms, from kernel timestamps.
 
 use super::stamped_stream::{self, Begun};
 use super::stream::Delays;
@@ -16,15 +16,15 @@ pub(crate) struct KernelDelays {
 }
 
 impl KernelDelays {
-    /// From now on, the kernel stamps.
+    /// Starts kernel timestamps.
     ///
     /// # Errors
-    /// If it can't.
+    /// The kernel does not support them.
     pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
         Ok(KernelDelays { times: Mutex::new(nothing()), _begun: stamped_stream::begin()? })
     }
 
-    /// Records an exchange that took so long.
+    /// Records the delays of an exchange that took `took`.
     pub(crate) fn record(&self, delays: Delays, took: Duration) {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         for (own, delay) in times.iter_mut().zip([delays.sending, delays.reading]) {
@@ -32,14 +32,14 @@ impl KernelDelays {
         }
     }
 
-    /// All that was recorded since the last time.
+    /// The delays recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         mem::replace(&mut *times, nothing()).into()
     }
 }
 
-/// A delay that is longer than all of the exchange is none: the clock of the stamps was set meanwhile.
+/// Records a delay. One that is longer than the whole exchange counts as unknown: the system clock was set meanwhile.
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_is_unknown() {
+    fn an_impossible_delay_is_unknown() {
         let [mut own, _] = nothing();
         let of = |ns| Some(Duration::from_nanos(ns));
         for delay in [None, of(0), of(10), of(11), of(u64::MAX)] {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_was_taken_is_gone() {
+    fn taken_delays_are_not_returned_again() {
         let kernel = KernelDelays::begin().unwrap();
         let delays = Delays { sending: Some(Duration::from_nanos(1)), reading: None };
         kernel.record(delays, Duration::from_nanos(1));

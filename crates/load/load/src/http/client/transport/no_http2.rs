@@ -1,6 +1,6 @@
-//! In place of HTTP/2, where that was left out: nobody gets a connection.
+//! Stands in for HTTP/2 in builds without it. No connection can be opened.
 
-// Requests are made up in the same way.
+// Requests are built in the same way.
 #[path = "http2/request.rs"]
 pub(crate) mod request;
 
@@ -11,7 +11,7 @@ use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use hyper::{Request, StatusCode};
 
-/// There is none.
+/// A connection, which cannot exist in this build.
 #[derive(Clone, Debug)]
 pub(crate) enum Connection {}
 

@@ -1,20 +1,20 @@
-//! In place of stamps of the kernel, where it is not Linux: nobody can ask for them.
+//! Stands in for kernel timestamps on systems other than Linux, where `--kernel-timestamps` is an error.
 
 use super::stream::Io;
 use anyhow::bail;
 use std::io::{self, ErrorKind};
 use tokio::net::TcpStream;
 
-/// There is none.
+/// Started timestamps, which cannot exist on this system.
 #[derive(Debug)]
 pub(crate) enum Begun {}
 
-/// Refuses.
+/// Returns an error.
 pub(crate) fn begin() -> anyhow::Result<Begun> {
     bail!("--kernel-timestamps: only Linux has them; leave the option out")
 }
 
-/// Nobody has begun.
+/// Cannot be called, because `begin` always fails.
 pub(crate) fn connection(_: TcpStream) -> io::Result<Box<dyn Io>> {
     Err(ErrorKind::Unsupported.into())
 }

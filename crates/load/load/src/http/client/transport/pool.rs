@@ -6,31 +6,32 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
-/// A connection, which the first one that needs it opens. It is kept by those that use it.
+/// A shared connection. The first session that needs it opens it; it closes when no session uses it.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 
 /// The connections of all threads.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// How many sessions use one.
+    /// The most sessions that share a connection.
     most: usize,
-    /// By thread and server.
+    /// The connections by thread and server.
     known: Mutex<Vec<(ThreadId, usize, Weak<SharedConnection>)>>,
 }
 
 impl Pool {
-    /// So many sessions share a connection.
+    /// A pool in which up to `most` sessions share a connection.
     pub(crate) fn new(most: usize) -> Pool {
         Pool { most, known: Mutex::new(Vec::new()) }
     }
 
-    /// How many sessions share a connection.
+    /// The most sessions that share a connection.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// A connection of this thread to a server: one with room for one more, or a new one, which is not open.
+    /// Joins a connection of this thread to a server: one with room for another session, or a new one, which is not
+    /// open yet.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_of_a_thread_share_a_connection_to_a_server() {
+    fn sessions_of_a_thread_share_a_connection_up_to_the_limit() {
         let pool = Pool::new(3);
         let all: Vec<_> = (0..7).map(|_| pool.join(0)).collect();
         let is_same = |one: usize, other: usize| Arc::ptr_eq(&all[one], &all[other]);
@@ -69,7 +70,7 @@ mod tests {
         assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_server)));
         let other_thread = thread::scope(|scope| scope.spawn(|| pool.join(0)).join().unwrap());
         assert!(all.iter().all(|it| !Arc::ptr_eq(it, &other_thread)));
-        // Who has left makes room.
+        // A session that leaves makes room for another.
         let left: Vec<_> = all.into_iter().skip(1).collect();
         assert!(Arc::ptr_eq(&left[0], &pool.join(0)));
         drop((left, other_server, other_thread));

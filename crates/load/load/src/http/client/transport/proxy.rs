@@ -1,4 +1,4 @@
-//! The proxy that requests go through, if one is asked for, and ways through it to servers.
+//! Reads the address of a proxy, and opens tunnels through the proxy to servers.
 
 use super::http1::head::{ExpectedResponse, Head};
 use super::stream::Io;
@@ -11,22 +11,22 @@ use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// The longest head of its answer, in bytes.
+/// The longest head of the proxy's response, in bytes.
 const LONGEST_ANSWER: usize = 1 << 14;
 
-/// A proxy that requests go through, which speaks HTTP.
+/// An HTTP proxy that requests go through.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Proxy {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// Who logs in there: the value of the header Proxy-Authorization.
+    /// The credentials: the value of the header Proxy-Authorization.
     pub(crate) user: Option<HeaderValue>,
 }
 
 impl FromStr for Proxy {
     type Err = String;
 
-    /// Reads `http://USER:PASSWORD@HOST:PORT`, of which host and port are enough.
+    /// Reads `http://USER:PASSWORD@HOST:PORT`; only the host and the port are required.
     fn from_str(text: &str) -> Result<Proxy, String> {
         let usage = "write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT";
         let whole = if text.contains("://") { text } else { &format!("http://{text}") };
@@ -43,7 +43,7 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// What asks for a way to a server (RFC 9110, section 9.3.6).
+    /// The CONNECT request for a tunnel to a server (RFC 9110, section 9.3.6).
     pub(crate) fn connect(&self, host: &str, port: u16) -> Vec<u8> {
         let place = format!("{host}:{port}");
         let mut request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n").into_bytes();
@@ -56,7 +56,7 @@ impl Proxy {
     }
 }
 
-/// Opens a way through a proxy, by what asks for it.
+/// Opens a tunnel through a proxy with a CONNECT request.
 pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure> {
     let of = |error| Failure::from(&error);
     io.write_all(request).await.map_err(of)?;
@@ -73,7 +73,7 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
         }
     };
     match head.status {
-        // The server waits for what we say first.
+        // In TLS the client speaks first, so nothing may follow the head.
         status if status.is_success() && answer.len() == head.size => Ok(()),
         status if status.is_success() => Err(Failure::Protocol),
         status => Err(Failure::Proxy(status.as_u16())),
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_proxy_is_a_host_and_a_port_and_perhaps_a_user() {
-        // The example of RFC 7617, with what has to be written otherwise in a URL.
+        // The example of RFC 7617, with its special characters percent-encoded.
         let user = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
         for (text, host, port, expected) in [
             ("http://10.0.0.1:3128", "10.0.0.1", 3128, None),

@@ -1,10 +1,10 @@
-//! A TCP connection of which the kernel stamps what is sent and what comes (`SO_TIMESTAMPING` of Linux).
+//! Implements a TCP stream whose sent and received bytes the kernel stamps (`SO_TIMESTAMPING` of Linux).
 //!
-//! The stamp of a receipt comes with the bytes that are read. That of a send comes through the queue of errors of
-//! the socket, which has to be asked for it. As long as anything lies there, the system says that the socket has an
-//! error (`EPOLLERR`), and tokio takes that for a sign that nothing more can be written, and keeps it. So the queue is
-//! emptied right after each write, in which most stamps are there already; and who waits for room to write does so by
-//! a registration that has not seen the sign.
+//! A receive timestamp is returned with the bytes that are read. A send timestamp is put into the socket's error queue,
+//! which must be read separately. While the error queue is not empty, epoll reports `EPOLLERR` for the socket. tokio
+//! takes that to mean that writing has failed, and remembers it. Therefore the error queue is emptied right after each
+//! write, by when most timestamps have arrived. A task that waits for room to write does so with a new registration,
+//! which has not seen `EPOLLERR`.
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 
@@ -24,23 +24,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What is stamped of any socket.
+/// The timestamps requested for any socket.
 const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// Stamps of sends tell which byte they are of, counted from when this is set.
+/// The timestamps requested for a connection. Send timestamps have the number of their byte, counted from when this
+/// option is set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
-/// A socket that asks for stamps and is never connected. The kernel begins to stamp receipts only when some socket
-/// asks. While this one is kept, each connection has stamps from its own first byte on.
+/// A socket that requests timestamps and is never connected. The kernel stamps received packets only while some socket
+/// requests it. While this socket is open, each connection has timestamps from its first byte on.
 #[derive(Debug)]
 pub(crate) struct Begun {
     _socket: OwnedFd,
 }
 
-/// Sees whether the kernel stamps.
+/// Requests timestamps, and checks that the kernel supports them.
 pub(crate) fn begin() -> anyhow::Result<Begun> {
     let refused = "--kernel-timestamps: the kernel refuses SO_TIMESTAMPING; leave the option out";
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
@@ -48,31 +49,31 @@ pub(crate) fn begin() -> anyhow::Result<Begun> {
     Ok(Begun { _socket: socket })
 }
 
-/// The connection, stamped; nothing was sent on it yet.
+/// Requests timestamps for a connection on which nothing has been sent yet.
 pub(crate) fn connection(tcp: TcpStream) -> io::Result<Box<dyn Io>> {
     Ok(Box::new(Stamped::new(tcp)?))
 }
 
-/// A connection that is stamped. One task reads and writes it.
+/// A connection with kernel timestamps. A single task reads and writes it.
 struct Stamped {
     tcp: TcpStream,
-    /// Bytes, ever.
+    /// The number of bytes written so far.
     written: u64,
-    /// When the last write began, by the system's clock since 1970 as all stamps.
+    /// When the last write began. Like all timestamps, a time of the system clock since 1970.
     write: Duration,
-    /// When the kernel sent the last byte of it.
+    /// When the kernel sent the last byte of the last write.
     sent: Option<Duration>,
-    /// When the kernel had received the last byte that was read; none after the end of the stream.
+    /// When the kernel had received the last byte that was read; `None` after the end of the stream.
     received: Option<Duration>,
-    /// Who waits for something to read.
+    /// The task that waits for bytes to read.
     reader: Option<Waker>,
-    /// Memory for what comes beside the bytes.
+    /// Memory for control messages.
     beside: Vec<u8>,
 }
 
 impl Stamped {
     fn new(tcp: TcpStream) -> io::Result<Stamped> {
-        // The kernel has been seen to do it; so if it does not, the connection is over already.
+        // The kernel supports this, so a failure means that the connection has ended already.
         let over = |_| io::Error::from(ErrorKind::ConnectionReset);
         setsockopt(&tcp, Timestamping, &COUNTED).map_err(over)?;
         let (written, write) = (0, Duration::ZERO);
@@ -86,17 +87,17 @@ impl Stamped {
         self.look_for_sent();
     }
 
-    /// Takes stamps of sends, up to that of the last write.
+    /// Takes send timestamps until that of the last write.
     fn look_for_sent(&mut self) {
         while self.sent.is_none() && self.take_stamp() {}
     }
 
-    /// Takes the stamp of a send from the queue of errors; false if there is none.
+    /// Takes a send timestamp from the error queue; returns false if the queue is empty.
     fn take_stamp(&mut self) -> bool {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message = recvmsg::<()>(self.tcp.as_raw_fd(), &mut [], Some(&mut self.beside), flags);
         let Ok(message) = message else { return false };
-        // The kernel counts to 2^32 and begins again. What it sends once more has a stamp once more.
+        // The kernel's byte count wraps at 2^32. A retransmitted byte is stamped again.
         let last = self.written.wrapping_sub(1) & u64::from(u32::MAX);
         if last_byte(&message).map(u64::from) == Some(last) {
             self.sent = self.sent.or(stamp(&message));
@@ -104,8 +105,8 @@ impl Stamped {
         true
     }
 
-    /// Registers the connection anew, with nothing in its queue of errors. The new registration does not know who waits
-    /// for something to read, so whoever does is woken to look again.
+    /// Registers the connection again, after its error queue was emptied. The new registration does not know the task
+    /// that waits for bytes to read, so that task is woken to register again.
     fn renew(&mut self) -> io::Result<()> {
         while self.take_stamp() {}
         let same = self.tcp.as_fd().try_clone_to_owned()?;
@@ -148,7 +149,7 @@ impl AsyncRead for Stamped {
                 let beside = Some(&mut this.beside[..]);
                 let message = recvmsg::<()>(fd, &mut room, beside, MsgFlags::empty())?;
                 read = Some((message.bytes, stamp(&message)));
-                // Nothing is left there, if there was less than there is room for: so the next one waits for more.
+                // A read that did not fill the buffer has emptied the socket, so the next read waits for readiness.
                 let is_all = (1..size).contains(&message.bytes);
                 if is_all { Err(ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
@@ -206,12 +207,12 @@ impl AsyncWrite for Stamped {
     }
 }
 
-/// By the system's clock, since 1970.
+/// The time of the system clock, since 1970.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// When the kernel had the bytes of a message, if it says so.
+/// The kernel's timestamp of a message, if it has one.
 fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::ScmTimestampsns(stamps) => {
@@ -221,7 +222,7 @@ fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     })
 }
 
-/// The number of the last byte that the stamp of a send is of.
+/// The number of the last byte that a send timestamp covers.
 fn last_byte(message: &RecvMsg<'_, '_, ()>) -> Option<u32> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::Ipv4RecvErr(told, _) | ControlMessageOwned::Ipv6RecvErr(told, _) => {

@@ -1,4 +1,4 @@
-//! The byte stream of a connection, and one that is counted.
+//! Defines the byte stream of a connection, and a wrapper that counts its bytes.
 
 use crate::net::tls;
 use std::io::{self, ErrorKind, IoSlice};
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::task::yield_now;
 
-/// So many bytes count as one of the steps that a task may take in its turn. Else a server that never
-/// stops sending could make a turn last for seconds.
+/// This many bytes cost a task one unit of its cooperative budget. Otherwise a server that never stops sending could
+/// keep a task running for seconds.
 const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with TLS or without.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
-    /// Of an exchange that has just ended, if the kernel stamps it.
+    /// The kernel's delays of the exchange that has just ended, if the kernel stamps it.
     fn delays(&mut self) -> Option<Delays> {
         None
     }
@@ -34,12 +34,12 @@ impl Io for tls::Stream<Box<dyn Io>> {}
 #[cfg(test)]
 impl Io for tokio::io::DuplexStream {}
 
-/// What of the time of an exchange passed between this process and the kernel, as far as the kernel has told.
+/// The delays between this process and the kernel in an exchange; `None` if a timestamp is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Delays {
-    /// From when the last bytes of the request were written until the last one was sent.
+    /// From the write of the last bytes of the request until the kernel sent the last byte.
     pub(crate) sending: Option<Duration>,
-    /// From when the last byte of the answer was received until now.
+    /// From when the kernel received the last byte of the response until now.
     pub(crate) reading: Option<Duration>,
 }
 
@@ -48,33 +48,33 @@ pub(crate) struct Delays {
 pub(crate) struct Traffic {
     read: AtomicU64,
     written: AtomicU64,
-    /// How often anything was read, ever.
+    /// The number of reads so far.
     reads: AtomicU64,
-    /// Whether nothing more can be written.
+    /// Whether writing has failed.
     is_broken: AtomicBool,
 }
 
 impl Traffic {
-    /// Whether nothing more can be written.
+    /// Whether writing has failed.
     pub(crate) fn is_broken(&self) -> bool {
         // Relaxed: as in `take`.
         self.is_broken.load(Ordering::Relaxed)
     }
 
-    /// How often anything was read, ever.
+    /// The number of reads so far.
     pub(crate) fn reads(&self) -> u64 {
         // Relaxed: as in `take`.
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Bytes read and written since the last time that this was asked.
+    /// Bytes read and written since the last call.
     pub(crate) fn take(&self) -> (u64, u64) {
         // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
         (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
     }
 }
 
-/// Charges the current task's turn for reading `bytes`.
+/// Charges the current task's cooperative budget for reading `bytes`.
 pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     for _ in 0..bytes / STEP {
         if pin!(consume_budget()).poll(cx).is_pending() {
@@ -83,24 +83,24 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     }
 }
 
-/// Counts what passes, and reads on when writing has failed: a server that refuses a request may have answered before
-/// it closed the connection.
+/// Counts bytes, and continues to read after writing has failed: a server that rejects a request may have responded
+/// before it closed the connection.
 pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
-    /// Why nothing more can be written.
+    /// The error that ended writing.
     broken: Option<ErrorKind>,
-    /// How reading has ended, until that is reported.
+    /// How reading has ended, until it is reported.
     end: Option<io::Result<()>>,
 }
 
 impl Counted {
-    /// Counts what passes through `io` in `traffic`.
+    /// Counts the bytes through `io` in `traffic`.
     pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
         Counted { io, traffic, broken: None, end: None }
     }
 
-    /// Writes by this, unless that has failed before: then all `bytes` are dropped.
+    /// Writes with this function. After a write has failed, `bytes` are dropped.
     fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -124,8 +124,7 @@ impl Counted {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Reports how reading has ended, but not at once: those who wait for an answer that came just before look at it
-    /// first.
+    /// Reports the end of reading one poll later, so that a response that arrived just before the end is read first.
     fn end(&mut self, end: io::Result<()>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.end = Some(self.broken.map_or(end, |kind| Err(kind.into())));
         pin!(yield_now()).poll(cx).map(Ok)

@@ -5,7 +5,7 @@ use crate::running::workers::deadline::Deadline;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-/// What `poll` gives, unless the deadline passes before.
+/// Returns the result of `poll`, or a timeout if the deadline passes first.
 pub(crate) async fn before<T>(
     deadline: &mut Deadline,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,

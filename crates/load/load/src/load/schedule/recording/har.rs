@@ -1,6 +1,6 @@
-//! HAR 1.2: the requests that a browser or a proxy saw.
+//! Reads HAR 1.2 files, which browsers and proxies write.
 //!
-//! Nobody writes such a file by hand, so an entry that cannot be sent is left out and counted.
+//! Programs write these files, so an entry that cannot be sent is not an error: it is left out and counted.
 
 mod body;
 mod fields;
@@ -33,7 +33,7 @@ struct Log<'a> {
 struct Entry {
     started_date_time: String,
     request: Request,
-    /// Browsers note here that nothing was sent.
+    /// Set by browsers for responses from the cache, for which no request was sent.
     #[serde(rename = "_fromCache")]
     from_cache: Option<IgnoredAny>,
 }
@@ -46,7 +46,7 @@ struct Request {
     #[serde(default)]
     headers: Vec<Field>,
     post_data: Option<PostData>,
-    /// Below zero if it is not known.
+    /// The size of the body; negative if it is unknown.
     body_size: Option<i64>,
 }
 
@@ -57,11 +57,11 @@ pub(super) struct Sent {
     pub(super) request: RecordedRequest,
 }
 
-/// An entry with a time and a URL that a request can be sent to.
+/// An entry with a time and a valid URL.
 struct Timed {
     ns: u128,
     number: usize,
-    /// The host and its port, in small letters.
+    /// The host and its port, in lower case.
     authority: String,
     entry: Entry,
 }
@@ -74,11 +74,11 @@ const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
-/// Reads a HAR file: its requests in the order of their times, and one line that says what is left out, if anything is.
-/// Without `hosts`, requests to other hosts than the first one's are left out.
+/// Reads a HAR file. Returns its requests in the order of their times, and one line about the entries that are left
+/// out, if any. Without `hosts`, requests to other hosts than that of the first request are left out.
 ///
 /// # Errors
-/// The file is no HAR.
+/// The file is not a HAR file.
 pub(super) fn read(
     bytes: &[u8],
     hosts: Option<&[String]>,
@@ -109,7 +109,7 @@ pub(super) fn read(
     Ok((sent, left_out.line(all)))
 }
 
-/// The entries that may be sent, in the order of their times.
+/// The entries that can be sent, in the order of their times.
 fn timed(entries: &[&RawValue], left_out: &mut LeftOut) -> Vec<Timed> {
     let mut read = Vec::new();
     for (number, text) in (1..).zip(entries) {
@@ -128,7 +128,7 @@ fn is_wanted(authority: &str, hosts: &[String]) -> bool {
     hosts.iter().any(|wanted| [authority, host, "all"].contains(&&**wanted))
 }
 
-/// The host of a URL of http or https and its port, in small letters.
+/// The host and the port of an http or https URL, in lower case.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -137,7 +137,7 @@ fn authority(url: &str) -> Option<String> {
 }
 
 impl Timed {
-    /// Reads an entry; none if its URL has another scheme than http and https.
+    /// Reads an entry; `None` if the scheme of its URL is neither http nor https.
     fn read(number: usize, text: &str) -> Result<Option<Timed>, String> {
         let mut entry: Entry = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
@@ -148,7 +148,7 @@ impl Timed {
             _ => return Err(format!("{:?} is no date", entry.started_date_time)),
         };
         let Some(authority) = authority(&entry.request.url) else { return Ok(None) };
-        // Nothing in it is filled in.
+        // Recorded URLs have no placeholders.
         entry.request.url = entry.request.url.replace('{', "%7B");
         let (server, path) = url::server_and_path(&entry.request.url);
         url::read(&format!("{server}{}", url::encoded(path)))?;
@@ -157,7 +157,7 @@ impl Timed {
 }
 
 impl Request {
-    /// The request as it is sent; none if the file does not have its body.
+    /// The request to send; `None` if the file does not contain its body.
     fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
         let method = self.method.to_ascii_uppercase();
         let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());

@@ -1,12 +1,12 @@
-//! Records of CSV (RFC 4180), one after the other: each is a line, or several if a value in quotes has ends of lines.
+//! Reads CSV records (RFC 4180): each is one line, or several if a quoted value contains line breaks.
 //!
-//! The value of the last column may have commas without quotes.
+//! The value of the last column may contain commas without quotes.
 
 use crate::console::position::{line_and_column, utf8};
 use std::io::BufRead;
 use std::ops::Range;
 
-/// The message, and the byte of the record that it is about.
+/// The byte of the record at which the error is, and the message.
 pub(super) type Wrong = (usize, String);
 
 /// A value of a record.
@@ -49,7 +49,7 @@ impl<R: BufRead> Record<R> {
         }
     }
 
-    /// Where in the file a byte of the record is.
+    /// The position in the file of a byte of the record.
     pub(super) fn place(&self, at: usize) -> String {
         let (line, column) = line_and_column(self.text.as_bytes(), at.min(self.text.len()));
         format!("line {} column {column}", self.line + line - 1)
@@ -63,7 +63,7 @@ impl<R: BufRead> Record<R> {
             return Ok(false);
         }
         self.lines += 1;
-        // Some programs mark a text as Unicode in front.
+        // Some programs write a byte-order mark first.
         let is_marked = self.lines == 1 && bytes.starts_with("\u{feff}".as_bytes());
         let bytes = &bytes[if is_marked { 3 } else { 0 }..];
         let text = utf8(bytes);
@@ -72,7 +72,7 @@ impl<R: BufRead> Record<R> {
         text.map(|_| true).map_err(|at| (before + at, "this is no UTF-8".to_owned()))
     }
 
-    /// The value that begins at this byte. The last one has all that is left, unless it is in quotes.
+    /// The value that begins at this byte. The last value extends to the end of the record, unless it is quoted.
     pub(super) fn value(&mut self, begin: usize, is_last: bool) -> Result<Value, Wrong> {
         let open = self.text.len() - self.text[begin..].trim_start_matches([' ', '\t']).len();
         if self.text[open..].starts_with('"') {
@@ -112,7 +112,7 @@ impl<R: BufRead> Record<R> {
     }
 }
 
-/// A part of a text without the blanks around it, and where it begins.
+/// A part of a text without the blanks around it, and its position.
 fn trimmed(text: &str, part: Range<usize>) -> (&str, usize) {
     let (begin, part) = (part.start, text[part].trim_end());
     (part.trim_start(), begin + part.len() - part.trim_start().len())

@@ -1,4 +1,4 @@
-//! The content of a recording: starts, and perhaps requests.
+//! Holds the content of a recording: starts, and requests if the file has them.
 
 use super::request::RecordedRequest;
 use super::time::Format;
@@ -10,10 +10,10 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Starts, and perhaps requests.
+/// The starts, and the requests if the file has them.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    /// From the beginning of the load, in nanoseconds, ascending.
+    /// The starts in nanoseconds from the beginning of the load, ascending.
     pub(super) starts: Arc<[u64]>,
     format: Format,
     /// The first time of the file.
@@ -24,11 +24,11 @@ pub(crate) struct Recorded {
 /// The requests of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// The requests that differ, each with its place in the file.
+    /// The distinct requests, each with its place in the file.
     pub(crate) different: Vec<(RecordedRequest, String)>,
-    /// Which of them each slot has; empty if the file has times only.
+    /// The index of the request of each slot; empty if the file has only times.
     pub(crate) of_slots: Vec<u32>,
-    /// One line that says what of the file is not sent.
+    /// One line about the parts of the file that are not sent.
     pub(crate) left_out: Option<String>,
 }
 
@@ -42,14 +42,14 @@ impl Recorded {
         })
     }
 
-    /// Takes the requests out. The second time there are none.
+    /// Takes the requests out. A second call returns no requests.
     pub(crate) fn take_requests(&self) -> Requests {
         mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Display for Recorded {
-    /// How many starts there are, over which time, and how times are written.
+    /// Writes the number of starts, their duration and the format of times.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Recorded { starts, format, .. } = self;
         let (count, plural) = (starts.len(), if starts.len() == 1 { "" } else { "s" });
@@ -65,12 +65,12 @@ impl Display for Recorded {
     }
 }
 
-/// Takes a recording row by row.
+/// Collects a recording row by row.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// Whether the load begins with the first start, if that is given.
     begins_with_first: Option<bool>,
-    /// How times are written, and the first one.
+    /// The format of times, and the first time.
     first: Option<(Format, u128)>,
     starts: Vec<u64>,
     /// The place of the first row.
@@ -85,8 +85,8 @@ impl Reader {
         Reader { begins_with_first, ..Reader::default() }
     }
 
-    /// Adds a row with its time, and its request if it has one. Once a row has one, each row without one has the default
-    /// request.
+    /// Adds a row with its time, and its request if it has one. If any row has a request, rows without one get the
+    /// default request.
     pub(super) fn add(
         &mut self,
         (format, ns): (Format, u128),
@@ -109,7 +109,7 @@ impl Reader {
         self.add_request(request.unwrap_or_default(), place)
     }
 
-    /// When a row starts, from the beginning of the load.
+    /// The start of a row, from the beginning of the load.
     fn start(&mut self, format: Format, ns: u128) -> Result<u64, String> {
         let (first_format, first) = *self.first.get_or_insert((format, ns));
         if format != first_format {
@@ -143,7 +143,7 @@ impl Reader {
         Ok(())
     }
 
-    /// All of it, unless that is nothing.
+    /// The complete recording; `None` if it has no rows.
     pub(super) fn end(self, left_out: Option<String>) -> Option<Recorded> {
         let (format, first) = self.first?;
         let mut different: Vec<_> = self.known.into_iter().collect();

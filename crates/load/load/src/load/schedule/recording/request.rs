@@ -1,4 +1,4 @@
-//! A request as a recording has it.
+//! Defines a request of a recording.
 
 use super::rows::{Column, Row};
 use base64::Engine;
@@ -7,11 +7,11 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A request, whose texts have not been checked.
+/// A request whose texts have not been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RecordedRequest {
     pub(crate) method: Option<String>,
-    /// A URL, a path, or one of them after a method and a blank.
+    /// A URL or a path, perhaps after a method and a blank.
     pub(crate) url: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: RecordedBody,
@@ -31,7 +31,7 @@ impl Default for RecordedBody {
     }
 }
 
-/// One header field or several of a name.
+/// The value or the values of a header field.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Values {
@@ -39,7 +39,7 @@ enum Values {
     Several(Vec<String>),
 }
 
-/// The request in a row, if the row has more than its time.
+/// The request of a row, if the row has more than its time.
 pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
     let columns = [
         Column::Url,

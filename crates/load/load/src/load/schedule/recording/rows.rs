@@ -1,13 +1,13 @@
-//! The rows of a recording: CSV, whose first line may name its columns, or an object of JSON on each line.
+//! Reads the rows of a recording: CSV, whose first line may name the columns, or one JSON object per line.
 
 use super::record::{Record, Wrong};
 use crate::console::json_object::{object, text};
 use std::io::BufRead;
 
-/// The first line of a list of starts, which is a recording.
+/// The first line of a list of starts written by `nanopace plan`, which can be replayed.
 pub(crate) const HEADER: &str = "intended_start_seconds";
 
-/// A column that means something. Others are skipped.
+/// A column with a meaning. Other columns are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Time,
@@ -19,7 +19,7 @@ pub(super) enum Column {
     BodyBase64,
 }
 
-/// The names of the columns, in small letters. If a row has several names of a column, the first one counts.
+/// The names of the columns, in lower case. If a row has several names of a column, the first one counts.
 const NAMES: [(Column, &[&str]); 7] = [
     (
         Column::Time,
@@ -33,10 +33,10 @@ const NAMES: [(Column, &[&str]); 7] = [
     (Column::BodyBase64, &["body_base64", "body-base64"]),
 ];
 
-/// Advice about a file in another format.
+/// Advice for a file in another format.
 pub(super) const NO_HAR: &str = "for a HAR file write har:FILE, or --har FILE";
 
-/// A column, and which of its names this is.
+/// The column of a name, and the rank of the name among the column's names.
 fn column_of(name: &str) -> Option<(Column, usize)> {
     let name = name.trim().to_ascii_lowercase();
     NAMES
@@ -44,7 +44,7 @@ fn column_of(name: &str) -> Option<(Column, usize)> {
         .find_map(|(column, names)| Some((column, names.iter().position(|known| *known == name)?)))
 }
 
-/// Refuses a column whose name is there already.
+/// Rejects a column whose name was used before.
 fn check_new(
     columns: &[Option<(Column, usize)>],
     column: Option<(Column, usize)>,
@@ -56,7 +56,7 @@ fn check_new(
     })
 }
 
-/// The values of a row that mean something.
+/// The values of a row in columns with a meaning.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     values: [Option<Field>; NAMES.len()],
@@ -65,9 +65,9 @@ pub(super) struct Row {
 #[derive(Debug)]
 struct Field {
     text: String,
-    /// Which of its column's names it has.
+    /// The rank of the value's name among the column's names.
     rank: usize,
-    /// The byte of the record at which it begins.
+    /// The byte of the record at which the value begins.
     at: usize,
 }
 
@@ -84,19 +84,19 @@ impl Row {
         self.values[column as usize].take().map(|value| value.text)
     }
 
-    /// Where the value of a column begins; the beginning of the record, if it has none.
+    /// The byte at which the value of a column begins; 0 if the row has no such value.
     pub(super) fn at(&self, column: Column) -> usize {
         self.values[column as usize].as_ref().map_or(0, |value| value.at)
     }
 }
 
-/// Reads row by row.
+/// Reads rows, one at a time.
 pub(super) struct Rows<R> {
     pub(super) record: Record<R>,
     layout: Option<Layout>,
 }
 
-/// The layout of the rows, from the first line.
+/// The layout of the rows, determined by the first line.
 enum Layout {
     Json,
     /// Each line is a time.
@@ -136,7 +136,7 @@ impl<R: BufRead> Rows<R> {
 }
 
 impl Layout {
-    /// That of a file whose first line is this record.
+    /// The layout of a file whose first line is this record.
     fn new(first: &mut Record<impl BufRead>) -> Result<Layout, Wrong> {
         match first.text.trim() {
             "{" => return Err((0, format!("an object of JSON has to be on one line; {NO_HAR}"))),

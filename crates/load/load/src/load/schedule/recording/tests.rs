@@ -1,4 +1,4 @@
-//! Recordings, well-formed and not.
+//! Tests well-formed and malformed recordings.
 
 use super::recorded::Requests;
 use super::request::{RecordedBody, RecordedRequest};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// The recording in a file with this text, with these words after its name. In errors FILE stands for the path.
+/// Reads a file with this text, with these words after its name. In errors, FILE stands for the path.
 fn read_with<T>(
     kind: &str,
     text: &[u8],
@@ -86,7 +86,7 @@ fn a_recording_of_absolute_times_begins_with_the_first_one() {
 }
 
 #[test]
-fn what_is_wrong_has_its_line_and_column() {
+fn an_error_has_its_line_and_column() {
     let earlier = "it is earlier than the one before";
     let too_long = "it is too long after the start";
     for (text, line, column, told) in [
@@ -153,7 +153,7 @@ fn what_is_wrong_has_its_line_and_column() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn an_unreadable_file_is_rejected() {
     for (text, told) in [
         ("replay:", "replay needs a file: write replay:FILE"),
         ("har: hosts=all", "har needs a file: write har:FILE"),
@@ -189,7 +189,7 @@ fn a_first_start_that_is_far_away_is_refused_unless_it_is_asked_for() {
 }
 
 #[test]
-fn a_recording_is_told_in_one_line() {
+fn a_recording_has_a_title_of_one_line() {
     let first = "the first at 2023-11-16T18:17:03Z";
     for (text, words, line) in [
         ("0\n2.5\n", "", "2 starts in 2.50s, times in s"),
@@ -204,7 +204,7 @@ fn a_recording_is_told_in_one_line() {
 }
 
 #[test]
-fn a_row_may_say_what_is_sent() {
+fn a_row_may_have_a_request() {
     let several_lines = "method,body,Time,url,headers\n\
         POST,\"{\"\"a\"\": 1}\n\",0,/x,\"{\"\"B\"\": \"\"c\"\", \"\"D\"\": [\"\"1\"\", \"\"2\"\"]}\"\n\
         GET,,1,/y,\n";
@@ -295,7 +295,7 @@ fn a_har_file_is_sent_in_order_without_what_belongs_to_a_connection() {
 }
 
 #[test]
-fn what_a_har_file_leaves_out_is_counted() {
+fn omissions_from_a_har_file_are_counted() {
     let get = |url: &str, more: &str| format!("\"method\":\"GET\",\"url\":\"{url}\"{more}");
     let text = har(&[
         entry(1, &get("data:image/png;base64,x", "")),
@@ -325,7 +325,7 @@ fn what_a_har_file_leaves_out_is_counted() {
 }
 
 #[test]
-fn what_is_no_har_file_is_refused() {
+fn other_files_are_rejected_as_har() {
     let file = har(&[entry(1, "\"method\":\"GET\",\"url\":\"http://a/\"").replace("2026-", "")]);
     for (text, told) in
         [("{}", "is no HAR: missing field `log`"), ("{\"ts\": 1}\n{\"ts\": 2}", "is no HAR: ")]
@@ -399,7 +399,7 @@ fn header_fields_of_a_har_file_are_made_fit_to_be_sent() {
 }
 
 #[test]
-fn no_entry_of_a_har_file_refuses_the_others() {
+fn an_invalid_entry_does_not_reject_the_other_entries() {
     let url = |url: &str| entry(1, &format!("\"method\":\"GET\",\"url\":\"{url}\""));
     let fine = entry_with(2, "patch", &[("Host", "h")], "");
     let text = ",\"postData\":{\"mimeType\":\"a/b\",\"encoding\":\"base64\",\"text\":\"?\"}";

@@ -1,4 +1,4 @@
-//! Times as recordings have them: numbers in some unit, and dates (RFC 3339).
+//! Reads the times of recordings: numbers in several units, and dates (RFC 3339).
 
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     name: &'static str,
-    /// The digits of nanoseconds.
+    /// The number of decimal digits from this unit to nanoseconds.
     digits: i32,
 }
 
@@ -32,7 +32,7 @@ impl Unit {
 /// These ranges of the units are far apart, and no load lasts for 30 years.
 const SINCE_1970: Range<u128> = 1_000_000_000_000_000_000..4_200_000_000_000_000_000;
 
-/// How a time is written.
+/// The format of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Offset(&'static Unit),
@@ -86,7 +86,7 @@ pub(crate) fn seconds(text: &str) -> Option<Duration> {
     u64::try_from(nanos(text, &UNITS[0])?).ok().map(Duration::from_nanos)
 }
 
-/// Decimal digits with a point and an exponent, if they are that. Digits below a nanosecond are cut off.
+/// Reads decimal digits with an optional point and exponent. Digits below a nanosecond are cut off.
 fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
@@ -106,8 +106,9 @@ fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     Some(digits.fold(0, |number, digit| number * 10 + u128::from(digit as u8 - b'0')))
 }
 
-/// A date and time as RFC 3339 has them, and their usual variants: with a blank for the T, without seconds, with a comma
-/// before the fraction, and with another offset, or none, which is UTC. Returns whether it has a zone, too.
+/// Reads a date and time in RFC 3339 and its usual variants: with a blank instead of the T, without seconds, with a
+/// comma before the fraction, with another form of offset, or without an offset, which means UTC. Returns whether it
+/// has an offset, and the time.
 fn date(text: &str) -> Option<(bool, u128)> {
     let text = with_seconds(text.to_ascii_uppercase().replace(',', "."));
     let (text, utc) = text.split_at(text.len() - if text.ends_with("UTC") { 3 } else { 0 });
@@ -121,7 +122,7 @@ fn date(text: &str) -> Option<(bool, u128)> {
     Some((!(utc.is_empty() && offset.is_empty()), ns))
 }
 
-/// A date and time, with seconds if it ends with minutes or has a zone after them.
+/// The date and time with seconds added, if it ends with minutes or with an offset after minutes.
 fn with_seconds(mut text: String) -> String {
     const MINUTES: usize = "2026-01-31T12:00".len();
     let ends = |rest: &str| rest.is_empty() || rest.starts_with([' ', 'Z', '+', '-', 'U']);
@@ -131,7 +132,7 @@ fn with_seconds(mut text: String) -> String {
     text
 }
 
-/// The offset from UTC that `Z`, `+02:00`, `-0530` and `+02` stand for, in seconds.
+/// Reads an offset from UTC such as `Z`, `+02:00`, `-0530` or `+02`, in seconds.
 fn offset_seconds(text: &str) -> Option<i128> {
     let sign = match text.chars().next() {
         None => return Some(0),
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_has_a_zone_if_anything_says_one() {
+    fn a_date_with_an_offset_has_a_zone() {
         for (zone, is_one) in [("", false), ("Z", true), (" UTC", true), ("-00:00", true)] {
             for date in ["2023-11-16 18:17", "2023-11-16 18:17:03.5"] {
                 let read = read(&format!("{date}{zone}"), None).unwrap();
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_times() {
+    fn other_texts_are_not_times() {
         let date = ["2023-11-16", "2023-13-16 18:17:03", "2023-11-16 18:17:03+2", "2023-11-16 18"];
         let minutes =
             ["2023-11-16 18:17.5", "2023-11-16T18:17,5Z", "2023-11-16 18:17x", "2023-11-16 18:17:"];

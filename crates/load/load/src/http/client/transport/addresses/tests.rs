@@ -1,4 +1,4 @@
-//! Attempts at several addresses, in virtual time.
+//! Tests attempts at several addresses, in virtual time.
 
 use super::*;
 use std::future::{pending, poll_fn};
@@ -76,7 +76,7 @@ async fn at_once<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn addresses_that_answer_get_even_shares() {
+async fn addresses_that_respond_get_even_shares() {
     for (ways, shares) in [
         (&[Opens(1)][..], &[60][..]),
         (&[Opens(1), Opens(1)], &[30, 30]),
@@ -93,7 +93,7 @@ async fn addresses_that_answer_get_even_shares() {
     }
 }
 
-/// Also those that are opened before it is known.
+/// Also connections that are opened before the failure is known.
 #[tokio::test(start_paused = true)]
 async fn shares_of_an_address_that_fails_are_spread_evenly() {
     let (addresses, ways) =
@@ -152,7 +152,7 @@ async fn a_dead_address_delays_one_connection_in_ten_seconds() {
     assert_eq!(spread(&addresses, &[Opens(1), Opens(1)], 60).await, [30, 30]);
 }
 
-/// Others know that it is being tried.
+/// Other connections avoid an address that is being tried again.
 #[tokio::test(start_paused = true)]
 async fn one_of_many_connections_tries_whether_an_address_is_back() {
     let (addresses, ways) = (addresses(2), [Opens(1), Silent]);
@@ -171,7 +171,7 @@ async fn one_of_many_connections_tries_whether_an_address_is_back() {
 
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn what_this_machine_lacks_is_no_fault_of_an_address() {
+async fn a_shortage_of_this_machine_is_not_attributed_to_an_address() {
     let two = addresses(2);
     assert_eq!(connect(&two, &[Opens(1); 2]).await, Ok(0));
     let lacks = |_| async { Err::<(), _>(Error::from_raw_os_error(24)) };
@@ -182,7 +182,7 @@ async fn what_this_machine_lacks_is_no_fault_of_an_address() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn if_all_fail_the_failure_that_says_most_is_told() {
+async fn if_all_fail_the_most_informative_failure_is_returned() {
     let failure = Failure::Connection;
     let [refused, no_host, no_route, reset] = [
         ErrorKind::ConnectionRefused,
@@ -200,11 +200,11 @@ async fn if_all_fail_the_failure_that_says_most_is_told() {
         let addresses = addresses(ways.len());
         assert_eq!(connect(&addresses, &fail).await, Err(failure(told)), "{ways:?}");
     }
-    // An address that has answered is there, so that its failure says more.
+    // An address that has responded before exists, so its failure reveals more.
     let addresses = addresses(2);
     assert_eq!(connect(&addresses, &[REFUSED, Opens(1)]).await, Ok(1));
     let ways = [REFUSED, Fails(0, no_host)];
-    // Whichever is tried first.
+    // Whichever address is tried first.
     for _ in 0..2 {
         assert_eq!(connect(&addresses, &ways).await, Err(failure(no_host)));
     }
@@ -212,7 +212,7 @@ async fn if_all_fail_the_failure_that_says_most_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn addresses_that_fail_are_named_if_others_answer() {
+async fn addresses_that_fail_are_named_if_others_respond() {
     let three = addresses(3);
     assert_eq!((three.warning(), three.refusals().is_some()), (None, true));
     connect(&three, &[REFUSED; 3]).await.unwrap_err();
@@ -235,7 +235,7 @@ async fn addresses_that_fail_are_named_if_others_answer() {
     connect(&many, &[REFUSED; 200]).await.unwrap_err();
     let told = many.refusals().unwrap();
     assert!(told.ends_with(", and 192 more") && told.len() < 500, "{told}");
-    // An address that was never tried is not to blame, and nor is the only one.
+    // An address that was never tried is not named, and neither is the only address.
     let two = addresses(2);
     connect(&two, &[Opens(1); 2]).await.unwrap();
     assert_eq!(two.warning(), None);

@@ -1,4 +1,4 @@
-//! An answer that is being read, whatever it is read from.
+//! Parses a response from bytes as they arrive, independent of their source.
 
 use super::body::Body;
 use super::head::{ExpectedResponse, Head};
@@ -6,7 +6,7 @@ use crate::http::client::failure::{Failure, LONGEST_HEAD};
 use crate::http::client::response::observer::ResponseObserver;
 use hyper::StatusCode;
 
-/// An answer that is being read.
+/// A response that is being read.
 #[derive(Debug)]
 pub(crate) struct Answer {
     asked: ExpectedResponse,
@@ -15,21 +15,20 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// In a head, whose end is not among so many bytes.
+    /// In the head. Its end is not among this many bytes.
     Head(usize),
-    /// After a head.
+    /// After the head.
     Body(Head, Body),
 }
 
 impl Answer {
-    /// The answer to a request that asks for this.
+    /// The response to a request that expects `asked`.
     pub(crate) fn to(asked: ExpectedResponse) -> Answer {
         Answer { asked, place: Place::Head(0) }
     }
 
-    /// Takes what belongs to it off the front of `bytes`, and returns how many these are. What is not
-    /// taken, and not after its end, has to be there again next time, with more. What is of its body is
-    /// looked at.
+    /// Takes bytes of the response off the front of `bytes`, and returns how many. Bytes that were not taken must be
+    /// passed again with more bytes, unless the response is complete. Passes parts of the body to the observer.
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],
@@ -70,7 +69,7 @@ impl Answer {
         let bytes = &bytes[..bytes.len().min(LONGEST_HEAD)];
         let is_full = bytes.len() == LONGEST_HEAD;
         self.place = Place::Head(bytes.len());
-        // A head that comes in many parts is not read from its beginning for each.
+        // A head that arrives in many parts is not parsed from its beginning for each part.
         if seen > 0 && !is_full && !has_blank_line(&bytes[seen.saturating_sub(2)..]) {
             return Ok(0);
         }
@@ -84,7 +83,7 @@ impl Answer {
         Ok(head.size)
     }
 
-    /// Its status, if it is complete.
+    /// The status, if the response is complete.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, body) if body.is_complete() => Some(head.status),
@@ -92,7 +91,7 @@ impl Answer {
         }
     }
 
-    /// Its status, if its head is complete.
+    /// The status, if the head is complete.
     pub(crate) fn status_so_far(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, _) => Some(head.status),
@@ -100,28 +99,28 @@ impl Answer {
         }
     }
 
-    /// Whether it lets another request follow on its connection.
+    /// Whether another request may follow on the connection.
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
     }
 
-    /// Its status, if it ends with the connection. `left` is what was not taken.
+    /// The status, if the end of the connection completes the response. `left` has the bytes that were not taken.
     pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
         match self.place {
             Place::Body(head, Body::UntilEnd) => Ok(head.status),
             Place::Body(..) => Err(self.cut_by(Failure::HungUp)),
-            // Or it was wrong before its end.
+            // If the head was malformed before its end, that is the failure.
             Place::Head(_) => Head::read(left, self.asked).and(Err(Failure::HungUp)),
         }
     }
 
-    /// The failure of its request, if this has ended the connection.
+    /// The failure of the request, if `failure` has ended the connection.
     pub(crate) fn cut_by(&self, failure: Failure) -> Failure {
         self.status_so_far().map_or(failure, |status| failure.after(status))
     }
 }
 
-/// Whether a head can end here.
+/// Whether the bytes contain a blank line, which ends a head.
 fn has_blank_line(bytes: &[u8]) -> bool {
     let mut lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     lines.any(|(end, _)| {

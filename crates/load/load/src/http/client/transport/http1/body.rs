@@ -1,28 +1,28 @@
-//! The body of an answer, whose end is all that is looked for (RFC 9112, sections 6 and 7).
+//! Finds the end of a response's body (RFC 9112, sections 6 and 7).
 
 use super::head::Length;
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Status};
 
-/// The longest line with the size of a chunk, and the longest trailers, in bytes.
+/// The longest line with a chunk size, and the longest trailers, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// The most trailers.
+/// The most trailer fields.
 const MOST: usize = 100;
 
-/// Which part of a body comes next.
+/// The next part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// So many bytes, and no more.
+    /// This many bytes until the end of the body.
     Bytes(u64),
-    /// The line with the size of a chunk.
+    /// The line with a chunk size.
     Size,
-    /// So many bytes of a chunk.
+    /// This many bytes of a chunk.
     Chunk(u64),
     /// The end of the line after a chunk.
     Line,
-    /// What follows the last chunk.
+    /// The trailers after the last chunk.
     Trailers,
-    /// Whatever comes until the connection ends.
+    /// All bytes until the connection ends.
     UntilEnd,
 }
 
@@ -35,18 +35,18 @@ impl Body {
         }
     }
 
-    /// Whether nothing follows.
+    /// Whether the body is complete.
     pub(crate) fn is_complete(self) -> bool {
         self == Body::Bytes(0)
     }
 
-    /// Whether what comes next is content, and not its frame.
+    /// Whether the next part is content, and not framing.
     pub(crate) fn is_content(self) -> bool {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }
 
-    /// Takes the next part, or what is there of it, off the front of `bytes`, of which there are some.
-    /// Returns how many it takes: none if more are needed.
+    /// Takes the next part, or the available bytes of it, off the front of `bytes`, which is not empty. Returns the
+    /// number of bytes taken: 0 if more are needed.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let (taken, next) = match *self {
             Body::Bytes(left) => counted(left, bytes, Body::Bytes),
@@ -80,11 +80,11 @@ fn counted(left: u64, bytes: &[u8], rest: fn(u64) -> Body) -> (usize, Body) {
     (taken, rest(left - taken as u64))
 }
 
-/// The line with the size of a chunk: how long it is, and the size. None if it goes on.
+/// Reads the line with a chunk size: returns its length and the size; `None` if the line is incomplete.
 fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     let end = bytes.iter().position(|byte| *byte == b'\r');
     let line = &bytes[..end.unwrap_or(bytes.len())];
-    // What is wrong is told as soon as it is there.
+    // An error is reported as soon as its byte arrives.
     let size = size(line)?;
     match end.and_then(|end| bytes.get(end + 1)) {
         None => Ok(None),
@@ -93,8 +93,8 @@ fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     }
 }
 
-/// A size, perhaps with extensions, which nobody needs. Where more than one thing is wrong, the first one
-/// is told, in however many parts a line is read.
+/// Reads a chunk size, and skips its extensions. If a line has several errors, the first one is reported,
+/// in however many parts the line arrives.
 fn size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len().min(LONGEST)];
     let is_digit = |byte: &&u8| byte.is_ascii_hexdigit();
@@ -108,12 +108,12 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
     if extension.is_some_and(|byte| *byte != b';') {
         return Err(WRONG);
     }
-    // Some take a line feed for the end of the line.
+    // Some parsers accept a line feed alone as the end of the line.
     let is_long = line.len() == LONGEST || rest.contains(&b'\n');
     if is_long { Err(LONG) } else { Ok(size) }
 }
 
-/// Trailers and the blank line after them: how long they are. None if they go on.
+/// The length of the trailers and the blank line after them; `None` if they are incomplete.
 fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match httparse::parse_headers(bytes, &mut [EMPTY_HEADER; MOST]) {
@@ -124,7 +124,7 @@ fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// Whether lines end as they must: some take a line feed alone for an end, and others do not.
+/// Checks that each line ends with CR LF: some parsers accept a line feed alone, and others do not.
 fn lines_end(lines: &[u8]) -> Result<(), Failure> {
     let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
     if lines.all(|line| line.ends_with(b"\r\n")) { Ok(()) } else { Err(WRONG) }

@@ -1,13 +1,13 @@
-//! Bytes that were read, in memory that is kept for a connection.
+//! Buffers the bytes read from a connection, in memory that is reused.
 
 use std::fmt;
 
-/// Enough for most answers.
+/// The initial size: enough for most responses.
 const FIRST: usize = 8 * 1024;
-/// Room for more is made only for what has to stay in one piece.
+/// The size beyond which the buffer grows only for data that must stay in one piece.
 const ENOUGH: usize = 64 * 1024;
 
-/// Bytes that were read. Those at the front are taken, and make room.
+/// Bytes that were read. Taking bytes off the front frees room.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     begin: usize,
@@ -25,20 +25,20 @@ impl Buffer {
         &self.bytes[self.begin..self.end]
     }
 
-    /// So many bytes are not needed any more.
+    /// Drops this many bytes from the front.
     pub(super) fn take(&mut self, bytes: usize) {
         self.begin += bytes;
         if self.begin == self.end {
             let was_full = self.end == self.bytes.len();
             (self.begin, self.end) = (0, 0);
-            // The answer is long: it is read in larger parts.
+            // The response is long, so it is read in larger parts.
             if was_full && self.bytes.len() < ENOUGH {
                 self.bytes.resize(self.bytes.len() * 2, 0);
             }
         }
     }
 
-    /// Where more can be read to; never empty.
+    /// The memory to read more bytes into; never empty.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.end == self.bytes.len() {
             self.bytes.copy_within(self.begin..self.end, 0);
@@ -50,7 +50,7 @@ impl Buffer {
         &mut self.bytes[self.end..]
     }
 
-    /// So many bytes have been read.
+    /// Records that this many bytes have been read.
     pub(super) fn fill(&mut self, bytes: usize) {
         self.end += bytes;
     }

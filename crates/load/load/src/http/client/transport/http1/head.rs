@@ -1,4 +1,4 @@
-//! The head of an answer: its status, how long its body is, and whether the connection outlives it
+//! Parses the head of a response: its status, the length of its body, and whether the connection stays open
 //! (RFC 9112, sections 4, 6 and 9).
 
 use crate::http::client::failure::Failure;
@@ -6,24 +6,24 @@ use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
 use hyper::StatusCode;
 use std::mem::MaybeUninit;
 
-/// So many headers are read without memory of their own.
+/// Up to this many headers are parsed without an allocation.
 const FEW: usize = 64;
 
-/// What a request asks for, as far as the length of an answer depends on it.
+/// The kind of response that a request expects, which decides how the length of the response is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpectedResponse {
-    /// The head alone.
+    /// Only the head.
     Head,
-    /// A tunnel: after a success, nothing is HTTP.
+    /// A tunnel: after a success, the bytes are not HTTP.
     Connect,
-    /// An answer with its body.
+    /// A response with its body.
     Whole,
 }
 
-/// What the head of an answer says.
+/// The content of a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// How many bytes it has.
+    /// The size of the head, in bytes.
     pub(crate) size: usize,
     pub(crate) status: StatusCode,
     pub(crate) length: Length,
@@ -31,17 +31,17 @@ pub(crate) struct Head {
     pub(crate) is_kept: bool,
 }
 
-/// How the end of a body is told.
+/// How the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     Bytes(u64),
     Chunked,
-    /// By the end of the connection.
+    /// The end of the connection ends the body.
     UntilEnd,
 }
 
 impl Head {
-    /// Reads the head at the front of `bytes`; none if it goes on.
+    /// Reads the head at the front of `bytes`; `None` if it is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
@@ -81,10 +81,10 @@ impl Head {
     }
 }
 
-/// The headers of an answer.
+/// The headers of a response.
 struct Fields<'a> {
     headers: &'a [Header<'a>],
-    /// Whether it is HTTP/1.0.
+    /// Whether the response is HTTP/1.0.
     is_old: bool,
 }
 
@@ -97,14 +97,14 @@ impl Fields<'_> {
     fn length(&self) -> Result<Length, Failure> {
         match self.values("transfer-encoding").next_back() {
             Some(_) if self.is_old => Err(Failure::Protocol),
-            // Whatever else it is, it is told by its last coding.
+            // The last coding decides how the body ends.
             Some(codings) if is_chunked(codings) => Ok(Length::Chunked),
             Some(_) => Ok(Length::UntilEnd),
             None => self.content_length(),
         }
     }
 
-    /// One length may be told more than once.
+    /// The `Content-Length`, which may be repeated with the same value.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {
@@ -116,7 +116,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Whether they let the connection outlive the answer.
+    /// Whether the headers allow another request on the connection.
     fn are_kept(&self) -> bool {
         let says = |word: &str| self.values("connection").any(|value| has_token(value, word));
         !says("close") && (!self.is_old || says("keep-alive"))
@@ -133,12 +133,12 @@ pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
     tokens(list).any(|other| other.eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// Whether this is the last coding in a list of them.
+/// Whether the last coding in a list is `chunked`.
 pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }
 
-/// Digits, and nothing else: no sign.
+/// Reads decimal digits, without a sign.
 fn number(text: &[u8]) -> Option<u64> {
     let digits = text.iter().all(u8::is_ascii_digit).then_some(text)?;
     str::from_utf8(digits).ok()?.parse().ok()

@@ -1,5 +1,5 @@
-//! Requests as bytes (RFC 9112, sections 3, 5 and 6). What is put together here was checked when it was
-//! read: no part of it can hold the end of a line, so none begins another line or another request.
+//! Writes requests as bytes (RFC 9112, sections 3, 5 and 6). All parts were checked when they were read: no part of
+//! the head can contain a line break, so none can start another line or another request.
 
 use super::head::{ExpectedResponse, has_token, is_chunked};
 use crate::http::client::request::body::LargeFile;
@@ -10,30 +10,30 @@ use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What all requests to a server have in common.
+/// The parts that all requests to a server share.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// What stands before the path: a blank, and for a proxy the server, too (RFC 9112, section 3.2.2).
+    /// The bytes before the path: a blank, and for a proxy also the server (RFC 9112, section 3.2.2).
     before_path: Vec<u8>,
-    /// Names and lines of headers that are sent unless the request has its own.
+    /// The names and lines of headers that are sent unless the request has its own of that name.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Headers that are sent beside those of the request.
+    /// Headers that are sent in addition to those of the request.
     given: Head,
 }
 
-/// A request that can be sent.
+/// A request that is ready to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing<'a> {
-    /// Its head, its body in three parts, and what follows a body in chunks.
+    /// The head, the body in three parts, and the end of a chunked body.
     pub(crate) parts: [&'a [u8]; 5],
     /// A file that is the body.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     pub(crate) asked: ExpectedResponse,
-    /// Whether it says that no request follows.
+    /// Whether the request announces that no other request follows (`Connection: close`).
     pub(crate) is_last: bool,
 }
 
-/// A request in memory that is kept, but for its body.
+/// The head of a request and the framing of its body, in memory that is reused.
 #[derive(Debug)]
 pub(crate) struct Written {
     head: Vec<u8>,
@@ -42,18 +42,18 @@ pub(crate) struct Written {
     is_last: bool,
 }
 
-/// Headers, as lines but for those that depend on the body.
+/// Headers as lines, except those that depend on the body.
 #[derive(Debug, Default)]
 struct Head {
     lines: Vec<u8>,
     about: About,
 }
 
-/// What headers say about the body and the connection.
+/// The headers that concern the body and the connection.
 #[derive(Clone, Debug, Default)]
 struct About {
     has_length: bool,
-    /// A list.
+    /// The list of transfer codings.
     codings: Vec<u8>,
     is_last: bool,
 }
@@ -114,7 +114,7 @@ impl Written {
         Written { head: Vec::new(), tail: b"", asked: ExpectedResponse::Whole, is_last: false }
     }
 
-    /// The request, whose body is this, or a file.
+    /// The request with this body, or with a file.
     pub(crate) fn with<'a>(
         &'a self,
         body: [&'a [u8]; 3],
@@ -127,7 +127,7 @@ impl Written {
 }
 
 impl About {
-    /// Adds the line of a header, unless it depends on the body.
+    /// Adds the line of a header, unless the header depends on the body.
     fn add(&mut self, lines: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         if name == CONTENT_LENGTH.as_str().as_bytes() {
             self.has_length = true;
@@ -140,11 +140,11 @@ impl About {
         }
     }
 
-    /// Ends a head, by what says where the body ends: either its length, or its coding (RFC 9112, section
-    /// 6.3). Returns what follows the body.
+    /// Ends a head with the header that defines the end of the body, either its length or its coding (RFC 9112, section
+    /// 6.3). Returns the bytes that follow the body.
     fn end(&self, head: &mut Vec<u8>, parts: &RequestParts<'_>) -> &'static [u8] {
         let length = parts.body_length();
-        // Otherwise only a body has a length, and some servers insist on it.
+        // Some servers require a length for these methods; other requests have one only with a body.
         let is_usual = [&b"POST"[..], b"PUT", b"PATCH"].contains(&parts.method);
         if length > 0 && !self.codings.is_empty() {
             push_line(head, TRANSFER_ENCODING.as_str().as_bytes(), &chunked(&self.codings));
@@ -159,7 +159,7 @@ impl About {
     }
 }
 
-/// The same codings, the last of them in chunks.
+/// These codings, with `chunked` as the last one.
 fn chunked(codings: &[u8]) -> Vec<u8> {
     let last: &[u8] = if is_chunked(codings) { b"" } else { b", chunked" };
     [codings, last].concat()

@@ -1,4 +1,4 @@
-//! A request that is being sent.
+//! Sends a request as far as the system accepts it.
 
 use super::request::Outgoing;
 use crate::http::client::failure::Failure;
@@ -9,13 +9,13 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// What is left to send.
+/// The part of a request that is still to be sent.
 pub(super) struct Sending<'a> {
-    /// Whether all of it is on its way, or why the rest can't be sent.
+    /// The result once everything has been written, or the rest cannot be sent.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
-    /// A file that is the body. It is sent after the first part, the head. The parts of a body in memory are empty
-    /// then.
+    /// A file that is the body. It is sent after the head, the first part. The parts of a body in memory are then
+    /// empty.
     file: Option<Flow>,
 }
 
@@ -24,13 +24,13 @@ impl<'a> Sending<'a> {
         Sending { sent: None, parts: request.parts, file: request.file.map(Flow::of_large) }
     }
 
-    /// Whether all of it is on its way.
+    /// Whether everything has been written.
     pub(super) fn is_done(&self) -> bool {
         self.sent == Some(Ok(()))
     }
 
-    /// Sends what is left, as much as the system takes now. Returns why the rest can't be sent, if it can't. Counts
-    /// the bytes in `written`.
+    /// Sends as much of the rest as the system accepts now. Returns the failure if the rest cannot be sent. Counts the
+    /// bytes in `written`.
     pub(super) fn poll(
         &mut self,
         io: &mut dyn Io,
@@ -45,7 +45,7 @@ impl<'a> Sending<'a> {
         self.sent?.err()
     }
 
-    /// Sends what is left, in one piece if the system takes it. Ready when it is on its way.
+    /// Sends the rest, with one call if the system accepts all of it. Ready when everything has been written.
     fn poll_rest(
         &mut self,
         io: &mut dyn Io,
@@ -66,7 +66,7 @@ impl<'a> Sending<'a> {
         io.poll_flush(cx)
     }
 
-    /// Sends the head, and then the file.
+    /// Sends the head, then the file.
     fn poll_file(
         &mut self,
         io: &mut dyn Io,
@@ -100,7 +100,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// How many bytes were taken: none is an error.
+/// The number of bytes written; 0 is an error.
 fn taken(written: io::Result<usize>) -> io::Result<usize> {
     match written? {
         0 => Err(ErrorKind::WriteZero.into()),

@@ -1,4 +1,4 @@
-//! What hyper and h2 say of a failure.
+//! Maps errors of hyper and h2 to failures.
 
 use crate::http::client::failure::Failure;
 use h2::Reason;
@@ -7,7 +7,7 @@ use std::io;
 
 impl<T> From<&TrySendError<T>> for Failure {
     fn from(error: &TrySendError<T>) -> Failure {
-        // What was never written is given back.
+        // hyper returns the request if it was never written.
         error.message().map_or_else(|| error.error().into(), |_| Failure::NotTaken)
     }
 }
@@ -22,7 +22,7 @@ impl From<&hyper::Error> for Failure {
             None if error.is_incomplete_message() || error.is_canceled() => Failure::HungUp,
             None => match http2 {
                 Some(error) if error.is_remote() => told_by_server(error),
-                // A stream is reset from here where its body ends before its end, and else nobody hears of it.
+                // This side resets a stream only if the request's body ends too early; the body file is then the cause.
                 Some(error) if error.is_reset() && !error.is_library() => Failure::BodyFile,
                 Some(error) => found_here(error),
                 None => Failure::Protocol,
@@ -31,7 +31,7 @@ impl From<&hyper::Error> for Failure {
     }
 }
 
-/// What is wrong with the frames of the server.
+/// The failure for an error that h2 found in the server's frames.
 fn found_here(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
@@ -40,18 +40,18 @@ fn found_here(error: &h2::Error) -> Failure {
     }
 }
 
-/// What a frame of the server says: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
+/// The failure that the server sent in a frame: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
 fn told_by_server(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
         (true, Some(reason)) => Failure::Reset(code(reason)),
-        // The request came after the last one that the server takes on this connection.
+        // The request came after the last one that the server processes on this connection.
         (false, Some(Reason::NO_ERROR)) => Failure::NotTaken,
         _ => Failure::HungUp,
     }
 }
 
-/// Its number. Those that mean nothing are the same.
+/// The number of an error code; 255 for codes that do not fit.
 fn code(reason: Reason) -> u8 {
     u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
 }

@@ -1,4 +1,4 @@
-//! Requests as hyper takes them.
+//! Builds requests for hyper.
 
 use crate::http::client::request::body::Flow;
 use crate::http::client::request::buffer::{Common, authority};
@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderV
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Request, Uri, Version};
 
-/// What was checked when it was read is not wrong later.
+/// The message for a conversion that cannot fail, because the value was checked when it was read.
 const CHECKED: &str = "it was read before";
 
 /// A request, to be sent once.
@@ -15,7 +15,7 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     let method = Method::from_bytes(parts.method).expect(CHECKED);
     let path = PathAndQuery::try_from(parts.path).expect(CHECKED);
     let mut headers = headers(parts, common);
-    // Otherwise only a body has a length, and some servers insist on it.
+    // Some servers require a length for these methods; other requests have one only with a body.
     if parts.body_length() == 0 && [Method::POST, Method::PUT, Method::PATCH].contains(&method) {
         headers.entry(CONTENT_LENGTH).or_insert(HeaderValue::from_static("0"));
     }
@@ -27,7 +27,7 @@ pub(crate) fn request(parts: &RequestParts<'_>, body: Flow, common: &Common) -> 
     request
 }
 
-/// HTTP/2 sends the host with the path: the one that is given, and there is no header Host beside it.
+/// The URL whose host becomes `:authority`: a given header Host replaces the host of the URL, and is removed.
 fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     let mut parts = whole.clone().into_parts();
     parts.path_and_query = Some(path);
@@ -38,7 +38,7 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// What is given, for all or for one, takes the place of what would be sent otherwise.
+/// The headers of a request. Headers given for all requests or for this one replace the usual ones.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {
@@ -64,7 +64,7 @@ mod tests {
     const NONE: Vec<String> = Vec::new();
 
     #[test]
-    fn the_url_has_the_host_that_is_given_and_no_header_beside_it() {
+    fn the_url_has_the_given_host_and_the_header_is_removed() {
         let pair = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
         let common = Common {
             url: "https://h:1/first".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Both ends of a connection are stamped, on one machine and so by one clock.
+//! Tests timestamps at both ends of a connection, which share one clock because they are on one machine.
 
 use super::*;
 use std::future::poll_fn;
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-/// A task, and whether it was woken.
+/// A waker that records whether it was woken.
 #[derive(Default)]
 struct Woken(AtomicBool);
 
@@ -26,7 +26,7 @@ fn block_on<F: Future>(both: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
 }
 
-/// A client and its server, when the kernel has begun to stamp.
+/// A connected client and server, after timestamps have started.
 async fn pair() -> (Stamped, Stamped, Begun) {
     let begun = begin().unwrap();
     for _ in 0..10_000 {
@@ -46,7 +46,7 @@ async fn pair() -> (Stamped, Stamped, Begun) {
     panic!("this kernel stamps nothing on loopback");
 }
 
-/// Sends bytes from one end to the other, which reads them.
+/// Writes bytes at one end and reads them at the other.
 async fn pass(from: &mut Stamped, to: &mut Stamped, bytes: &[u8]) {
     let mut read = vec![0; bytes.len()];
     let (written, got) = tokio::join!(from.write_all(bytes), to.read_exact(&mut read));
@@ -56,7 +56,7 @@ async fn pass(from: &mut Stamped, to: &mut Stamped, bytes: &[u8]) {
     from.look_for_sent();
 }
 
-/// The last bytes of this length are, one after the other: written, sent, received and read.
+/// Passes bytes, and returns when they were written, sent, received and read.
 async fn moments(from: &mut Stamped, to: &mut Stamped, length: usize) -> [Duration; 4] {
     pass(from, to, &vec![b'x'; length]).await;
     [from.write, from.sent.unwrap(), to.received.unwrap(), now()]
@@ -79,9 +79,9 @@ fn stamps_are_in_the_order_in_which_things_happen() {
     });
 }
 
-/// The bytes are counted by 32 bits.
+/// The kernel counts bytes in 32 bits.
 #[test]
-fn the_count_of_bytes_begins_again() {
+fn the_count_of_bytes_wraps_around() {
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
         client.written += 1 << 32;
@@ -92,10 +92,9 @@ fn the_count_of_bytes_begins_again() {
     });
 }
 
-/// As long as nobody has read, an answer lies in the kernel, and that is the reader's part; not so what the server
-/// takes.
+/// The time that a response waits in the kernel until it is read belongs to the reader. The server's time does not.
 #[test]
-fn what_lies_in_the_kernel_is_the_readers_part() {
+fn the_time_in_the_kernel_until_the_read_is_the_readers_delay() {
     const HELD: Duration = Duration::from_millis(30);
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
@@ -117,9 +116,9 @@ fn what_lies_in_the_kernel_is_the_readers_part() {
     });
 }
 
-/// The stamp is that of the last byte that was read, however the bytes come.
+/// The timestamp is that of the last byte that was read, however the bytes arrive.
 #[test]
-fn an_answer_in_parts_has_the_stamp_of_its_end() {
+fn a_response_in_parts_has_the_timestamp_of_its_end() {
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
         for parts in [1, 2, 7] {
@@ -131,7 +130,7 @@ fn an_answer_in_parts_has_the_stamp_of_its_end() {
             }
             assert_eq!(client.received, Some(last));
         }
-        // Read in pieces that are smaller than what came.
+        // The reads are smaller than the writes.
         server.write_all(&vec![b'x'; 50_000]).await.unwrap();
         for _ in 0..50 {
             client.read_exact(&mut [0; 1_000]).await.unwrap();
@@ -140,9 +139,9 @@ fn an_answer_in_parts_has_the_stamp_of_its_end() {
     });
 }
 
-/// An end is received, but not stamped.
+/// The end of a stream is received without a timestamp.
 #[test]
-fn an_end_has_no_stamp() {
+fn the_end_of_a_stream_has_no_timestamp() {
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
         server.write_all(b"answer").await.unwrap();
@@ -154,10 +153,10 @@ fn an_end_has_no_stamp() {
     });
 }
 
-/// While the other end takes nothing, stamps of what was written come late, each of them a sign of an error. Who waits
-/// is woken by these and by room, and by nothing else.
+/// While the other end reads slowly, send timestamps arrive late, and each raises `EPOLLERR`. The waiting task is woken
+/// by them and by room to write, and by nothing else.
 #[test]
-fn who_waits_for_room_sleeps() {
+fn a_task_that_waits_for_room_does_not_busy_loop() {
     const ALL: usize = 20_000_000;
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
@@ -175,7 +174,7 @@ fn who_waits_for_room_sleeps() {
         let read = async {
             let mut room = vec![0; 64 << 10];
             while read < ALL {
-                // Slowly at first.
+                // The reads are slow at first.
                 if read < 2_000_000 {
                     sleep(Duration::from_millis(5)).await;
                 }
@@ -190,9 +189,9 @@ fn who_waits_for_room_sleeps() {
     });
 }
 
-/// What the other end takes later is sent later, and nobody looks for its stamp before the answer is there.
+/// Bytes that the other end accepts late are sent late; their timestamp is looked up once the response is there.
 #[test]
-fn a_send_that_had_to_wait_for_room_has_a_stamp_all_the_same() {
+fn a_send_that_waited_for_room_has_a_timestamp() {
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
         let (piece, mut written) = (vec![b'x'; 64 << 10], 0);
@@ -210,7 +209,7 @@ fn a_send_that_had_to_wait_for_room_has_a_stamp_all_the_same() {
 }
 
 #[test]
-fn what_was_read_before_a_request_is_not_its_answer() {
+fn bytes_read_before_a_request_do_not_stamp_its_response() {
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
         pass(&mut server, &mut client, b"answer").await;
@@ -220,9 +219,9 @@ fn what_was_read_before_a_request_is_not_its_answer() {
     });
 }
 
-/// Whoever waits for an answer while it also waits for room is not forgotten.
+/// A task that waits both for a response and for room must not miss the response.
 #[test]
-fn who_waits_for_an_answer_is_woken_to_look_again() {
+fn a_task_that_waits_for_a_response_is_woken_to_register_again() {
     block_on(async {
         let (mut client, _server, _begun) = pair().await;
         let woken = Arc::new(Woken::default());
@@ -236,9 +235,9 @@ fn who_waits_for_an_answer_is_woken_to_look_again() {
     });
 }
 
-/// The system's clock may be set back or forward between any two stamps.
+/// The system clock may be set between any two timestamps.
 #[test]
-fn what_would_be_negative_is_unknown() {
+fn a_negative_delay_is_unknown() {
     block_on(async {
         let (mut client, mut server, _begun) = pair().await;
         pass(&mut client, &mut server, b"request").await;

@@ -1,4 +1,4 @@
-//! The body of a HAR entry.
+//! Reads the body of a HAR entry.
 
 use super::fields::{Field, announce_body};
 use crate::load::schedule::recording::request::of_base64;
@@ -28,10 +28,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const NOT_IN_FORMS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b' ');
 
-/// The body of a request with this size, if the size is known. None if the file does not have the body.
+/// Reads the body of a request. `size` is its size, if it is known. `None` if the file does not contain the body.
 ///
 /// # Errors
-/// It is not in base64, as the file says.
+/// The body is not valid base64, although the file declares it as base64.
 pub(super) fn of(
     post_data: Option<&PostData>,
     size: Option<i64>,
@@ -51,7 +51,7 @@ pub(super) fn of(
 }
 
 impl PostData {
-    /// The form in its parameters, if it is sent as a URL's query is.
+    /// The form in the parameters, if its type is `application/x-www-form-urlencoded`.
     fn form(&self) -> Option<Bytes> {
         let kind = self.mime_type.as_deref()?.split(';').next()?.trim();
         let params = self.params.as_ref().filter(|_| kind.eq_ignore_ascii_case(FORM))?;

@@ -1,4 +1,4 @@
-//! The header fields of a HAR entry that are sent.
+//! Selects the header fields of a HAR entry that are sent.
 
 use super::left_out::{LeftOut, UNSENDABLE};
 use crate::net::once;
@@ -11,7 +11,7 @@ pub(super) struct Field {
     pub(super) value: String,
 }
 
-/// Header fields of a connection and of its framing: the client writes its own.
+/// Header fields of the connection and of framing, which the client writes itself.
 const OF_A_CONNECTION: [&str; 9] = [
     "connection",
     "content-length",
@@ -28,8 +28,8 @@ const OF_A_CONNECTION: [&str; 9] = [
 const CONNECTION: &str = "of the connection (Host, Content-Length and others)";
 const REPEATED: &str = "repeated";
 
-/// The header fields that are sent, in their order. Cookies are joined (RFC 9113, section 8.2.3), and the first field
-/// counts of those that a request may have once.
+/// The header fields that are sent, in their order. Cookies are joined (RFC 9113, section 8.2.3). If a field that may
+/// occur once is repeated, the first one is used.
 pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(String, String)> {
     let mut sent: Vec<(HeaderName, (String, String))> = Vec::new();
     for field in fields {
@@ -63,13 +63,13 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// Whether it belongs to a connection, as pseudo-header fields of HTTP/2 do, whose names begin with a colon.
+    /// Whether the field belongs to the connection. This includes pseudo-headers of HTTP/2, which begin with a colon.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
     }
 
-    /// Its name, if the field can be sent.
+    /// The name, if the field can be sent.
     fn sendable_name(&self) -> Option<HeaderName> {
         let name = HeaderName::from_bytes(self.name.as_bytes()).ok()?;
         HeaderValue::from_bytes(self.value.as_bytes()).ok().map(|_| name)

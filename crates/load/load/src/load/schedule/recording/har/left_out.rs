@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 pub(super) const UNSENDABLE: &str = "that cannot be sent";
 
-/// Counts by reasons.
+/// Counts by reason.
 type Counts = BTreeMap<String, usize>;
 
-/// The requests and the header fields that are left out, by reasons.
+/// The numbers of requests and header fields that are left out, by reason.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     requests: Counts,
     fields: Counts,
-    /// Why the first request cannot be sent of those that cannot.
+    /// The reason of the first request that cannot be sent.
     first_unsendable: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl LeftOut {
         *self.fields.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// One line about a file with this number of requests, if anything is left out.
+    /// One line about the omissions from a file with this number of requests, if there are any.
     pub(super) fn line(&self, requests: usize) -> Option<String> {
         let plural = if requests == 1 { "" } else { "s" };
         let of_requests = format!("left out of {requests} request{plural}");
