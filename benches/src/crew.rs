@@ -1,4 +1,4 @@
-//! A crew of threads that all do the same, from one moment to another.
+//! Runs the same work on several pinned threads, all from one start time to one end time.
 
 use crate::float;
 use core_affinity::CoreId;
@@ -6,47 +6,47 @@ use std::sync::{LazyLock, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Calls between two looks at the clock: so many that a look does not matter.
+/// Calls between two clock readings, enough to make the cost of a reading negligible.
 const BATCH: u64 = 4096;
 
-/// What a crew did.
+/// The work of a crew.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     /// Calls by all threads.
     pub calls: u64,
-    /// From the first thread's start to the last one's end.
+    /// From the common start to the end of the last thread.
     pub span: Duration,
 }
 
 impl Work {
-    /// Calls per second by the whole crew.
+    /// Calls per second of the whole crew.
     #[must_use]
     pub fn per_second(&self) -> f64 {
         float(self.calls) / self.span.as_secs_f64()
     }
 }
 
-/// Read once, before any thread is bound: a bound one sees its own core only.
+/// Read once, before any thread is pinned: a pinned thread sees only its own core.
 static CORES: LazyLock<Vec<CoreId>> =
     LazyLock::new(|| core_affinity::get_core_ids().unwrap_or_default());
 
-/// How many processors there are.
+/// The number of cores.
 #[must_use]
 pub fn cores() -> usize {
     CORES.len().max(1)
 }
 
-/// Binds the calling thread, and all that it will start, to a core, if there is one of that number.
+/// Pins the calling thread, and every thread it starts later, to the core with this index, if there is one.
 pub fn pin(index: usize) {
     if let Some(&core) = CORES.get(index) {
         core_affinity::set_for_current(core);
     }
 }
 
-/// Does something in a thread of its own on the first core.
+/// Runs `work` in a new thread on the first core.
 ///
 /// # Panics
-/// When it does.
+/// If `work` panics.
 pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let work = || {
         pin(0);
@@ -55,16 +55,16 @@ pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("work that does not panic"))
 }
 
-/// Runs `threads` threads for about `span`, each repeating what `hire` gives it; pinned, one to a
-/// core, if there are cores enough. What was hired is dropped when everyone is done.
+/// Runs `threads` threads for about `span`; each repeats the function that `hire` returns. Threads are
+/// pinned, one per core, if there are enough cores. The functions are dropped after all threads have ended.
 ///
-/// Everyone stops at one moment rather than after so many calls, so that nobody finishes alone and
-/// uncontended. The gate at the start is no [`std::sync::Barrier`], and nobody has to be told that
-/// it is over: with a thousand threads on two cores, who leaves the barrier first keeps the others
-/// from its lock for minutes, and whoever tells is never run.
+/// All threads stop at one time and not after a number of calls, so that no thread runs alone and
+/// uncontended at the end. The gate at the start is not a [`std::sync::Barrier`], and each thread reads
+/// the clock itself. With a thousand threads on two cores, the first thread that leaves a barrier keeps
+/// the others from its lock for minutes, and a thread that should stop the others would not be scheduled.
 ///
 /// # Panics
-/// When a thread can't be had, or panics.
+/// If a thread cannot be started or panics.
 pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() -> W + Sync) -> Work {
     let gate = Gate(OnceLock::new());
     let pinned = threads <= cores();
@@ -96,21 +96,20 @@ pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() ->
             .map(|worker| worker.join().expect("a worker that does not panic"))
             .collect()
     });
-    // Who got the processor only when it was over has not worked.
+    // A thread that was first scheduled after the end has done no work.
     let ends = shifts.iter().filter(|shift| shift.0 > 0).map(|shift| shift.1);
     Work { calls: shifts.iter().map(|shift| shift.0).sum(), span: ends.max().unwrap_or(span) }
 }
 
-/// How long a crew has to work so that everyone gets a turn: the scheduler's slices are some
-/// milliseconds.
+/// How long a crew must work so that every thread is scheduled: time slices last a few milliseconds.
 #[must_use]
 pub fn fair_span(threads: usize) -> Duration {
     let slices = Duration::from_millis(2) * u32::try_from(threads).unwrap_or(u32::MAX);
     slices.max(Duration::from_millis(100))
 }
 
-/// Everyone sleeps here, without any lock, until it opens; the moment at which it did is the crew's
-/// start.
+/// A gate at which threads sleep, without a lock, until it opens. The time at which it opens is the
+/// crew's start.
 struct Gate(OnceLock<Instant>);
 
 impl Gate {
@@ -124,7 +123,7 @@ impl Gate {
     }
 
     fn open<'a>(&self, crew: impl Iterator<Item = &'a Thread>) {
-        // Long enough for a crew that fits the cores to be asleep here.
+        // Gives a crew that fits the cores time to fall asleep at the gate.
         thread::sleep(Duration::from_millis(5));
         self.0.get_or_init(Instant::now);
         crew.for_each(Thread::unpark);

@@ -8,13 +8,13 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The numbers of threads that the benchmarks go through.
+/// The numbers of threads in the benchmarks.
 pub const THREADS: [usize; 7] = [1, 2, 4, 8, 64, 256, 1024];
 
-/// Threads that add to one word: what any shared pacer costs at least.
+/// Threads that add to one word, which is the minimum cost of a shared pacer.
 ///
 /// # Panics
-/// When an addition is lost.
+/// If an addition is lost.
 #[must_use]
 pub fn bare(threads: usize, span: Duration) -> Work {
     let cell = AtomicU64::new(0);
@@ -30,16 +30,16 @@ pub fn bare(threads: usize, span: Duration) -> Work {
 /// Threads that acquire from one pacer, slots due, and read the wait time.
 ///
 /// # Panics
-/// When a slot is lost or granted twice.
+/// If a slot is lost or granted twice.
 #[must_use]
 pub fn shared(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::acquire)
 }
 
-/// The same by `try_acquire`.
+/// The same with `try_acquire`.
 ///
 /// # Panics
-/// When a slot is lost, granted twice or refused.
+/// If a slot is lost, granted twice or refused.
 #[must_use]
 pub fn tried(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::try_acquire)
@@ -48,7 +48,7 @@ pub fn tried(threads: usize, span: Duration) -> Work {
 /// Threads that take slots from one pacer.
 ///
 /// # Panics
-/// When a slot is lost, granted twice or refused.
+/// If a slot is lost, granted twice or refused.
 pub fn by_pacer<E>(
     pacer: &Pacer,
     threads: usize,
@@ -64,19 +64,19 @@ pub fn by_pacer<E>(
     work
 }
 
-/// Threads that acquire by a lane each, slots due.
+/// Threads that acquire slots that are due, each with its own lane.
 ///
 /// # Panics
-/// When a slot is lost or granted twice.
+/// If a slot is lost or granted twice.
 #[must_use]
 pub fn lanes(threads: usize, span: Duration) -> Work {
     by_lanes(&pacers::behind(), threads, span)
 }
 
-/// As [`lanes`], but in shorter runs: by a clock that runs `factor` times too fast.
+/// Like [`lanes`] with shorter runs, which a clock that runs `factor` times too fast causes.
 ///
 /// # Panics
-/// When a slot is lost or granted twice.
+/// If a slot is lost or granted twice.
 #[must_use]
 pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     let (pacer, clock) = pacers::hurried(factor);
@@ -86,10 +86,10 @@ pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     Runs { slots, mega: work.per_second() / 1e6 }
 }
 
-/// Threads that take slots of one pacer by a lane each.
+/// Threads that take slots of one pacer, each with its own lane.
 ///
 /// # Panics
-/// When a slot is lost or granted twice.
+/// If a slot is lost or granted twice.
 #[must_use]
 pub fn by_lanes(pacer: &Pacer, threads: usize, span: Duration) -> Work {
     let work = crew::run(threads, span, || {

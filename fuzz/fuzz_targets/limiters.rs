@@ -35,9 +35,9 @@ enum Kind {
 #[derive(Arbitrary, Debug)]
 enum Step {
     Move(Move),
-    Ask { n: Number, obey: bool },
-    AskForPart { n: Number, obey: bool },
-    AskForOne { obey: bool },
+    Ask { n: Number, retries: bool },
+    AskForPart { n: Number, retries: bool },
+    AskForOne { retries: bool },
 }
 
 /// The moment that a request counts for, if it was made at an earlier moment than others before it.
@@ -181,7 +181,7 @@ struct World {
 }
 
 impl World {
-    fn ask(&mut self, n: u64, obey: bool) {
+    fn ask(&mut self, n: u64, retries: bool) {
         match self.decide(n) {
             Ok(()) => {}
             Err(Rejected::ExceedsCapacity { capacity }) => {
@@ -194,7 +194,7 @@ impl World {
                     "{n} at {:?}: {moment:?}",
                     self.now
                 );
-                if obey && moment < Nanos::MAX {
+                if retries && moment < Nanos::MAX {
                     self.come_back(n, moment);
                 }
             }
@@ -266,9 +266,9 @@ fuzz_target!(|input: (Setting, Vec<Step>)| {
     for step in steps {
         match step {
             Step::Move(change) => world.now = change.from(world.now, quota),
-            Step::Ask { n, obey } => world.ask(n.get(), obey),
-            Step::AskForPart { n, obey } => world.ask(n.up_to(world.subject.most), obey),
-            Step::AskForOne { obey } => world.ask(1, obey),
+            Step::Ask { n, retries } => world.ask(n.get(), retries),
+            Step::AskForPart { n, retries } => world.ask(n.up_to(world.subject.most), retries),
+            Step::AskForOne { retries } => world.ask(1, retries),
         }
     }
     world.check_bound();

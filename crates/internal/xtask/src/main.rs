@@ -365,7 +365,7 @@ fn header() -> Result<String, String> {
 fn package() -> Vec<Step> {
     vec![
         unpacked(),
-        Step::new("published crates by themselves", || alone(&["check", "--all-targets"], &[])),
+        Step::new("published crates alone", || alone(&["check", "--all-targets"], &[])),
     ]
 }
 

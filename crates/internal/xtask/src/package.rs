@@ -1,5 +1,4 @@
-//! Packages the published crates, unpacks them outside of the workspace, and checks them there with each other and no
-//! other local crate.
+//! Packages the published crates, unpacks them outside of the workspace, and checks them there only with each other.
 
 use crate::steps::is_left_out;
 use crate::wings;

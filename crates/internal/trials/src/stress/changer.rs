@@ -19,7 +19,7 @@ pub(crate) struct Change {
     pub(crate) to: ChangeTo,
 }
 
-/// What a change sets.
+/// The new value of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeTo {
     /// A rate per second.

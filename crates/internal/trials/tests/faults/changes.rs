@@ -91,8 +91,8 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// A node that does not know that the load has ended starts slots that do not exist. Each start counts as a second one.
 /// A node that does not know that the load has ended starts slots that do not exist. Each counts as started twice.
+#[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
     one_engine(|engine| {
