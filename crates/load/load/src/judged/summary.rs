@@ -232,7 +232,7 @@ impl Summary {
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
-    /// whether that was enough, unless nothing was started.
+    /// whether that was enough, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
