@@ -130,7 +130,7 @@ impl Machine {
         }
     }
 
-    /// Begins to take part, after it has joined by a round trip.
+    /// Notes that it has joined, by a round trip. Then it waits until the run has begun.
     pub(super) fn joined(&mut self, node: NodeId, store_us: i64) {
         self.sampled(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
