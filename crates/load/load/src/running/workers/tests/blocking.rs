@@ -77,7 +77,7 @@ fn refuses(count: u64) -> impl Fn(u64) -> Result<(), Failure> {
 
 #[test]
 fn each_session_has_a_thread_of_its_own() {
-    // Whatever was asked for.
+    // Each session has a thread, whatever `--threads` is.
     let setup = set_up(Told::new(refuses(0), slow), "-c 3 --threads 1").unwrap();
     let summary = run(&setup);
     assert_eq!(setup.target.seen(), (4, summary.stats.completed()));
@@ -127,7 +127,7 @@ fn a_panic_in_connect_is_a_failure_of_the_call_that_needs_the_session() {
 }
 
 #[test]
-fn the_last_of_so_many_requests_ends_the_run() {
+fn the_last_of_a_number_of_requests_ends_the_run() {
     let done = |_| Ok(Done::new());
     let target = Told::new(refuses(0), done);
     let setup = set_up(target, "-c 4 --duration 1h --requests 10").unwrap();
