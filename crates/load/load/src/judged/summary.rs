@@ -67,7 +67,7 @@ pub(crate) struct Summary {
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or why there is none.
+    /// The comparison with a baseline, or why it is not possible.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
