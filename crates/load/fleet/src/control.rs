@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Control(Mutex<RedisStore>);
 
-/// How a run is.
+/// The status of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatus {
@@ -85,7 +85,7 @@ impl Control {
         Ok(Control(Mutex::new(store)))
     }
 
-    /// How the run is.
+    /// The status of the run.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] and [`FleetError::Store`].

@@ -55,7 +55,7 @@ pub enum FleetError {
     #[error("the store's data under the run's name is damaged: use another name")]
     Damaged,
     /// The run has another load.
-    #[error("the run has another load, {0}: give the same load, or none to join the run")]
+    #[error("the run has another load, {0}: write the same load, or none to join the run")]
     Differs(String),
     /// The run was started by another version. Only nodes and readers of one version understand each other.
     #[error(

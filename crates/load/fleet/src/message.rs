@@ -17,7 +17,7 @@ use std::ops::Range;
 pub(crate) enum Request {
     /// A new node joins. The first one makes the run.
     Join(Join),
-    /// How the run is; also a sign of life, if a node of this run asks.
+    /// Reads the status of the run; also a sign of life, if a node of this run asks.
     Look {
         node: Option<(String, NodeId)>,
     },

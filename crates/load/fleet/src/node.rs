@@ -32,7 +32,7 @@ pub struct Node {
 #[derive(Debug)]
 pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 
-/// How a node is.
+/// The status of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStatus {
@@ -124,7 +124,7 @@ impl Node {
         self.head
     }
 
-    /// How the node is.
+    /// The status of the node.
     #[must_use]
     pub fn status(&self) -> NodeStatus {
         self.shared.lock().0

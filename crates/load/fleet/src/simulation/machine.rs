@@ -130,7 +130,7 @@ impl Machine {
         }
     }
 
-    /// It has joined, by a round trip.
+    /// Notes that it has joined, by a round trip. Then it waits until the run has begun.
     pub(super) fn joined(&mut self, node: NodeId, store_us: i64) {
         self.sampled(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
@@ -196,7 +196,7 @@ impl Machine {
         core.request(now, is_late, &progress.text())
     }
 
-    /// It is about to leave.
+    /// Begins to leave.
     pub(super) fn leaves(&mut self) {
         let ends_in = u64::try_from(ENDS_IN.as_nanos()).unwrap_or(u64::MAX);
         self.asks_until = Some(self.clock.now_ns() + ends_in);
@@ -292,7 +292,7 @@ impl Machine {
         self.stood += time;
     }
 
-    /// It is gone, having started what was due.
+    /// Ends it, after it has started all that was due.
     pub(super) fn kill(&mut self, load: &mut Load, tally: &mut Tally) {
         if let Phase::Running(core) = &self.phase {
             let now = self.clock.now_ns();

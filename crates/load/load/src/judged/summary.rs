@@ -69,7 +69,7 @@ pub(crate) struct Summary {
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or why there is none.
+    /// The comparison with a baseline, or why it is not possible.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
@@ -230,7 +230,7 @@ impl Summary {
     }
 
     /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
-    /// whether that was enough, unless nothing was started.
+    /// whether that was enough, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;

@@ -41,7 +41,7 @@ pub(crate) struct Evidence {
     pub(crate) others: f64,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
-    /// The same of those that failed by limits of the generator's machine.
+    /// Operations failed because of limits of the generator's machine, per operation started.
     pub(crate) failed_by_generator: f64,
     /// Rests that ended late, as a share of those that have ended.
     pub(crate) late: f64,

@@ -54,7 +54,7 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// Nothing yet.
+    /// Empty counts.
     pub(crate) fn new() -> Due {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         let (wait, response) = (histogram.clone(), histogram.clone());

@@ -52,7 +52,7 @@ pub(crate) struct Brief {
 }
 
 impl Brief {
-    /// Nothing yet.
+    /// Empty counts.
     pub(crate) fn new() -> Brief {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         Brief {

@@ -22,7 +22,7 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 pub(crate) struct Sample<'run> {
     /// All of them, in nanoseconds.
     pub(crate) times: &'run Histogram<u64>,
-    /// The times that are lower bounds; none if none can be.
+    /// The times that are lower bounds; `None` if no time can be one.
     pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
 

@@ -1,4 +1,4 @@
-//! How often a program used up its CPU quota, as the statistics of its cgroup have it (`cpu.stat` of Linux).
+//! Reads how often a program used up its CPU quota, from the statistics of its cgroup (`cpu.stat` of Linux).
 //!
 //! A quota gives a cgroup so much CPU time in each period, usually of 100 ms. When it is used up, no thread of the
 //! cgroup and of those below it runs until the next period begins. So the quota of a pod or a service may be that of a
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quota_that_took_most_is_that_which_was_reached() {
+    fn the_quota_that_took_most_time_is_reported() {
         let some = |periods, throttled, ms| Some(quota(periods, throttled, ms));
         for (now, earlier, expected) in [
             (vec![], vec![], None),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_gaps_say_nothing() {
+    fn a_few_gaps_give_no_result() {
         let mut intervals = Intervals::default();
         (0..100_u32).for_each(|start| intervals.start(start.into()));
         assert_eq!(intervals.randomness(), None);

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | `GET /status` | how the run is going, as JSON |
+//! | `GET /status` | the state of the run, as JSON |
 //! | `GET /metrics` | the same as metrics: `OpenMetrics` if the reader asks for it, else plain text |
 //! | `PUT /rate` | the body is a rate, as for `--rate` |
 //! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |

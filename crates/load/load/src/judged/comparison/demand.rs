@@ -7,7 +7,7 @@ use crate::judged::criteria::Criterion;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// How it is written.
+/// Examples of changes.
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
 /// A change for the worse that is as large as this or larger, and that is not chance.

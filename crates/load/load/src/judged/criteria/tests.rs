@@ -1,4 +1,4 @@
-//! Requirements as they are written, and whether they hold.
+//! Tests of requirements: how they are read, and whether they hold.
 
 use super::*;
 use crate::recorded::confidence::Confidence;
@@ -85,7 +85,7 @@ fn a_label_has_figures_of_its_own() {
 }
 
 #[test]
-fn texts_and_what_they_mean() {
+fn texts_and_their_meaning() {
     for (text, meaning) in [
         ("p99 response < 50ms", "p99 response < 50ms"),
         ("response p99<50ms", "p99 response < 50ms"),
@@ -344,7 +344,7 @@ fn check_sure(criterion: &str) -> Option<String> {
 }
 
 #[test]
-fn how_sure_a_percentile_is_counts_its_wider_side() {
+fn the_confidence_of_a_percentile_counts_its_wider_side() {
     for holds in ["confidence p50 < 2.41%", "confidence p50 >= 0.024"] {
         assert_eq!(check_sure(holds), None, "{holds}");
     }
@@ -366,7 +366,7 @@ fn the_criteria_of_options_are_those_that_could_be_written() {
 }
 
 #[test]
-fn promises_break_above_a_rate() {
+fn objectives_are_missed_above_a_rate() {
     for (text, breaks) in [
         ("p99 response < 50ms", true),
         ("max wait <= 1s", true),

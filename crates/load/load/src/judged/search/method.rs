@@ -1,4 +1,4 @@
-//! Which rate to try next, and what follows from all that were tried.
+//! Chooses the next rate to try, and draws the conclusion from all tried rates.
 //!
 //! The rate is doubled until a step misses the objective, or halved until one meets it. Then the bracket is halved in
 //! the logarithm until it is narrow enough. In the end both of its sides are confirmed: each is tried once more, and a
@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 const MOST_FAILURES: u32 = 3;
 /// How many steps must agree about an end of the bracket.
 const CONFIRMED: u32 = 2;
-/// How far apart the two rates of an answer may be, if the generator was the limit in between.
+/// How far apart the two rates of a result may be, if the generator was the limit in between.
 const NEAR: f64 = 1.05;
 /// More than rounding to four digits changes.
 const ROUNDING: f64 = 1.001;
@@ -59,7 +59,7 @@ pub(crate) enum Purpose {
     Bisect,
     /// The rate was tried, and the result is not known.
     Repeat,
-    /// The rate was tried, and the answer depends on it.
+    /// The rate was tried, and the result of the search depends on it.
     Confirm,
 }
 
@@ -75,11 +75,11 @@ pub(crate) enum Outcome {
     Generator,
 }
 
-/// A search: what has been tried.
+/// The state of a search: the rates that have been tried.
 #[derive(Debug)]
 pub(crate) struct Search {
     bounds: Bounds,
-    /// By rate, which goes up.
+    /// In ascending order of the rates.
     trials: Vec<Trial>,
     steps: usize,
 }
@@ -99,11 +99,11 @@ struct Trial {
 pub(crate) enum Conclusion {
     /// The highest rate that meets the objective is between these.
     Found { kept: f64, broken: f64 },
-    /// The highest rate that was allowed keeps it.
+    /// The highest allowed rate meets the objective.
     AllKept { kept: f64 },
-    /// The lowest rate that was allowed does not keep it.
+    /// The lowest allowed rate misses the objective.
     NoneKept { broken: f64 },
-    /// At this limit the generator could not keep up, and the highest rate that was kept is below.
+    /// At this limit the generator could not keep up, and the highest rate that met the objective is below.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
     /// It ended before the highest rate was found. `missed` is the lowest rate above `kept` at which a step missed the
     /// objective. The highest rate is likely to be between these.
@@ -144,7 +144,7 @@ impl Search {
         if self.steps < self.bounds.max_steps { self.wanted() } else { None }
     }
 
-    /// Notes what a step has shown.
+    /// Notes the result of a step.
     pub(crate) fn result(&mut self, step: Step, outcome: Outcome) {
         self.steps += 1;
         let at = self.trials.partition_point(|trial| trial.hz < step.hz);
@@ -181,7 +181,7 @@ impl Search {
         }
     }
 
-    /// Rates at which steps contradicted each other.
+    /// Rates with contradicting results.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
@@ -234,7 +234,7 @@ impl Search {
         (last.is(Outcome::Generator) && last.hz < near).then_some(near)
     }
 
-    /// Up to where a rate is near another one.
+    /// The upper end of the rates that are near a rate.
     fn near(&self, hz: f64) -> f64 {
         hz * NEAR.max(1.0 + self.bounds.precision)
     }
@@ -249,12 +249,13 @@ impl Search {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// The lowest rate above that: at which it was not kept for any reason, or where that is not decided yet.
+    /// The lowest rate above that at which the objective was missed for any reason, or where the result is not known
+    /// yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }
 
-    /// The lowest rate above that, at which the target did not keep it.
+    /// The lowest rate above that, at which the target missed the objective.
     fn broken(&self) -> Option<Trial> {
         self.above_kept(|trial| trial.is(Outcome::Broken))
     }

@@ -32,7 +32,7 @@ pub(crate) struct Part {
 }
 
 impl Timeline {
-    /// Nothing yet.
+    /// An empty timeline.
     pub(crate) fn new() -> Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }

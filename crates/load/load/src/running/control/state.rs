@@ -1,4 +1,4 @@
-//! How a run is going, as JSON.
+//! The state of a run, as JSON.
 
 use crate::load::kind;
 use crate::recorded::percentiles::Percentiles;

@@ -29,7 +29,7 @@ impl<'run> RunState<'run> {
         self.pacer().now()
     }
 
-    /// How the node is in its fleet.
+    /// The status of the node in its fleet.
     pub(crate) fn standing(&self) -> Option<Standing> {
         self.member.map(Member::standing)
     }

@@ -225,7 +225,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// How the run is going. The note is what the last key did.
+    /// A snapshot of the run. `note` describes the effect of the last key.
     pub(crate) fn snapshot(&self, phase: Phase, note: &str) -> Snapshot {
         let RunTotals { state, .. } = self;
         let (span, pacer) = (state.span, state.pacer());

@@ -267,7 +267,7 @@ const LATE: &[Stop] = &[(5_000, 6_300)];
 const NEVER: &[Stop] = &[];
 
 #[test]
-fn the_verdict_names_who_was_stopped() {
+fn the_verdict_names_the_stopped_side() {
     for load in LOADS {
         for (generator_stops, target_stops, expected) in [
             (NEVER, NEVER, OnSchedule),

@@ -33,7 +33,7 @@ struct Record {
     /// How many connections the thread has.
     count: usize,
     connections: IdealConnections,
-    /// Those to a target that answers at once, since a call has rested.
+    /// Ideal connections to a target that responds at once, since a call has rested.
     beside: Option<IdealConnections>,
     /// How many of them are being opened, for no call.
     opening: usize,
@@ -110,7 +110,7 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start: now, place: Some(place) }
     }
 
-    /// The call at this place rests from now on, and asks for nothing until then.
+    /// The call at this place rests from now on, and sends nothing until then.
     pub(crate) fn rest(&self, place: usize, until: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -150,7 +150,7 @@ impl Recorder {
         }
     }
 
-    /// Notes that the schedule is paused now, or goes on.
+    /// Notes that the schedule is paused now, or continues.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.record().moved.pause(self.clock.now(), is_paused);
     }
@@ -185,8 +185,8 @@ impl Recorder {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Records slots that were due and had not been started when the schedule ended at `end`. They are given as
-    /// intended starts, and how many slots have about that one.
+    /// Records slots that were due and had not been started when the schedule ended at `end`. Each entry is an intended
+    /// start, and the number of slots with about that one.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -263,7 +263,7 @@ impl Recorder {
         starts.append(&mut self.record().starts);
     }
 
-    /// Swaps what became of slots for others.
+    /// Swaps the outcomes of slots for others.
     pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
         mem::swap(outcomes, &mut self.record().outcomes);
     }
@@ -284,8 +284,8 @@ impl Recorder {
 }
 
 impl Record {
-    /// Until when answers that had come would have been found by now. A thread that opens its connections
-    /// has none to look for.
+    /// The time until which arrived responses would have been found by now. A thread that opens its connections has no
+    /// responses to poll for.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
@@ -392,7 +392,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
 
     #[test]
-    fn a_thread_is_stuck_that_has_beaten_and_does_not_any_more() {
+    fn a_thread_is_stuck_if_its_beats_have_stopped() {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();
         let recorder = Recorder::all(&pacer, &[1], false).remove(0);

@@ -1,4 +1,4 @@
-//! How far the schedule was shifted: by pauses, and by policies that give slots up.
+//! Computes how far the schedule was shifted: by pauses, and by policies that give slots up.
 //!
 //! If the schedule stops, slots that have not started are due later by that time. Where a policy gives slots up, those
 //! after them take their places, as if the schedule had stopped too. The [ideal](crate::recorded::lateness) generator

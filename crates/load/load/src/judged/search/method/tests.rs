@@ -1,4 +1,4 @@
-//! Searches against targets that are simulated.
+//! Tests of searches against simulated targets.
 
 use super::*;
 use proptest::prelude::*;
@@ -81,8 +81,8 @@ fn a_generator_that_fails_just_below_the_targets_limit_does_not_hide_it() {
 }
 
 #[test]
-fn one_step_that_lies_is_outvoted() {
-    // The only lie is the first step above 400.
+fn one_wrong_step_is_outvoted() {
+    // The only wrong result is the first step above 400.
     let mut told = false;
     let (conclusion, _) = search(BOUNDS, |hz| {
         if hz > 790.0 && !told {
@@ -96,9 +96,9 @@ fn one_step_that_lies_is_outvoted() {
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
 
-/// The generator fails just below it, so the lie is not a side of the bracket.
+/// The generator fails just below it, so the wrong result is not a side of the bracket.
 #[test]
-fn one_step_that_lies_above_the_generators_limit_is_outvoted() {
+fn one_wrong_step_above_the_generators_limit_is_outvoted() {
     let bounds = Bounds { from: 1_000.0, min: 1.0, max: 1e6, precision: 0.05, max_steps: 1_000 };
     let mut told = false;
     let (conclusion, _) = search(bounds, |hz| match hz {
@@ -170,7 +170,7 @@ proptest! {
         prop_assert!(count <= most, "{count} steps, at most {most}");
     }
 
-    /// Near the limit either may happen, in a band of 10 %; further away nothing lies.
+    /// Near the limit either result may occur, in a band of 10 %; further away, all results are right.
     #[test]
     fn noise_moves_the_answer_no_further_than_the_noise_goes(
         bounds in bounds(), above in -2.5..5.5, luck in proptest::collection::vec(any::<bool>(), 64),
@@ -191,7 +191,7 @@ proptest! {
         prop_assert!(steps.len() < 120, "{} steps", steps.len());
     }
 
-    /// The generator's limit is never called the target's.
+    /// The generator's limit is never reported as the target's.
     #[test]
     fn the_generators_limit_is_reported_as_such(bounds in bounds(), above in -2.9..5.5) {
         let at = bounds.from * 10_f64.powf(above);

@@ -1,4 +1,4 @@
-//! A run with a number of requests asks for these, and for nothing else.
+//! Tests: a run with a number of requests issues these requests, and no others.
 
 use super::{Course, Ran, run};
 use crate::console::human::float;
@@ -38,7 +38,7 @@ fn courses() -> [Course; 3] {
 }
 
 #[test]
-fn a_number_of_requests_is_what_the_report_asks_for() {
+fn the_report_has_the_given_number_of_requests() {
     let loads = [
         "--rate 100/s",
         "--rate 33.3/s",
@@ -64,7 +64,7 @@ fn a_number_of_requests_is_what_the_report_asks_for() {
 }
 
 #[test]
-fn a_load_that_is_over_asks_for_nothing_more() {
+fn a_load_that_is_over_has_no_more_slots() {
     let course = Course { stalls: LONG.to_vec(), ..Course::default() };
     for (warmup, end) in [("", 3.0), ("--warmup 1500ms", 4.5)] {
         let ran = run(&format!("--rate 100/s --requests 300 {warmup}"), &course);
@@ -89,7 +89,7 @@ fn the_mean_rate_of_a_load_is_that_until_its_end() {
 }
 
 #[test]
-fn data_that_ends_is_what_the_report_asks_for() {
+fn the_report_has_the_requests_that_the_data_allows() {
     for (options, slots) in [
         ("--rate 100/s", 300),
         ("--rate 100/s --arrivals poisson", 300),
@@ -132,7 +132,7 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
 
 /// With every policy for late slots.
 #[test]
-fn the_verdict_names_who_was_stopped_under_every_policy() {
+fn the_verdict_names_the_stopped_side_under_every_policy() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
     let freezes = Course { freezes: LONG.to_vec(), ..Course::default() };
     for policy in [
@@ -176,7 +176,7 @@ fn only_slots_that_were_skipped_count_as_skipped() {
 }
 
 #[test]
-fn a_run_that_ends_before_its_load_asks_for_what_has_come() {
+fn a_run_that_ends_before_its_load_has_the_slots_so_far() {
     let course = Course { stalls: LONG.to_vec(), ..Course::default() };
     for (options, slots) in [
         ("--rate 100/s --duration 2500ms", 250),
@@ -206,7 +206,7 @@ fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
 
 /// Each action changes when slots are due, and none how many there are.
 #[test]
-fn a_run_that_is_steered_has_its_requests() {
+fn a_run_with_changes_has_all_its_requests() {
     let rate = |hz| Action::SetRate(Rate::per_second(hz).unwrap());
     let shape = |text: &str| Action::SetShape(text.parse().unwrap());
     let all = [
@@ -280,7 +280,7 @@ fn course() -> impl Strategy<Value = Course> {
     let actions = prop::collection::vec((0_u64..5_000, action()), 0..5);
     (stops(), stops(), 0_u64..9, actions).prop_map(|(stalls, freezes, hold_every, mut actions)| {
         actions.sort_by_key(|&(at, _)| at);
-        // Whatever was paused goes on.
+        // Resumes a run that was paused.
         actions.push((6_000, Action::Resume));
         Course { stalls, freezes, hold_every, actions, most: None }
     })

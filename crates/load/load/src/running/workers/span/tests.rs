@@ -82,7 +82,7 @@ fn the_last_slot_ends_the_run_an_interval_later() {
 }
 
 #[test]
-fn a_last_slot_that_is_late_asks_for_no_more() {
+fn a_late_last_slot_adds_no_slots() {
     for length in [counted(0, 3), RunLength { ends_with_load: true, ..counted(0, 3) }] {
         let (span, _messages, clock) = begun(1, length);
         clock.advance(secs(5));
@@ -319,7 +319,7 @@ fn the_requested_load_is_known_from_the_warm_up_to_the_end() {
 }
 
 #[test]
-fn nothing_is_asked_for_by_a_run_that_ends_in_its_warm_up() {
+fn a_run_that_ends_in_its_warm_up_requests_nothing() {
     let (span, _messages, clock) = begun(1, length(3, 4));
     clock.advance(secs(2));
     let ended = span.end_run(span.pacer.now());
