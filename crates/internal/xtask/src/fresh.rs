@@ -1,7 +1,7 @@
 //! Acts as a new user in an empty home: runs the commands and the first example of the README with packages from
 //! a local registry, and counts the dependencies of each published crate.
 
-use crate::package::{self, succeeds};
+use crate::package::{self, Published, succeeds};
 use crate::steps::Step;
 use std::collections::BTreeSet;
 use std::env;
@@ -97,10 +97,10 @@ impl User {
     /// Compares with the record exactly, because the registry has the versions of Cargo.lock.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;
-        let mut counted = String::new();
-        for package in published {
-            counted += &format!("{} {}\n", package.name, self.crates_below(&package.name)?);
-        }
+        let line = |package: Published| {
+            Ok(format!("{} {}\n", package.name, self.crates_below(&package.name)?))
+        };
+        let counted: String = published.into_iter().map(line).collect::<Result<_, String>>()?;
         let recorded = fs::read_to_string(root.join(RECORDED)).map_err(in_words)?;
         if counted == recorded {
             return Ok(());

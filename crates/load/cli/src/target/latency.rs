@@ -36,7 +36,7 @@ impl Latency {
     pub(crate) fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
-            Uniform { min, max } => min + (max - min).mul_f64(rng.f64()),
+            Uniform { min, max } => min + max.saturating_sub(min).mul_f64(rng.f64()),
             Exponential { mean } => times(mean, -positive(rng).ln()),
             Normal { mean, deviation } => {
                 seconds(mean.as_secs_f64() + deviation.as_secs_f64() * standard_normal(rng))

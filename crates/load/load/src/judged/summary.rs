@@ -238,7 +238,9 @@ impl Summary {
         (self.missed, self.required) = (Vec::new(), Vec::new());
         let confidence = self.confidence();
         let figures = Figures { confidence: Some(&confidence), ..self.figures() };
-        criteria::judged(criteria, &figures).into_iter().for_each(|required| self.note(required));
+        for required in criteria::judged(criteria, &figures) {
+            self.note(required);
+        }
     }
 
     /// Notes times that only the target knows, and the findings from them.

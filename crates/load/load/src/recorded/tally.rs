@@ -200,8 +200,8 @@ mod tests {
         buckets.add(&histogram);
         assert_eq!((buckets.counts[0], buckets.counts[1], buckets.counts[4]), (4, 2, 2));
         assert_eq!((buckets.counts[BOUNDS_NS.len()], buckets.counts.iter().sum::<u64>()), (2, 10));
-        assert_eq!(buckets.at_most(0.5), Duration::from_nanos(20_000));
-        assert_eq!(buckets.at_most(0.8), Duration::from_nanos(200_000));
+        assert_eq!(buckets.at_most(0.5), Duration::from_micros(20));
+        assert_eq!(buckets.at_most(0.8), Duration::from_micros(200));
         assert_eq!(buckets.at_most(0.99), Duration::MAX);
         let (sum, exact) = (buckets.sum.as_secs_f64(), 2.0 * 500.000_170_101);
         assert!((sum / exact - 1.0).abs() < 1e-3, "{sum}");

@@ -149,8 +149,10 @@ pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
         (stats.unstarted, "never started"),
     ];
     let rest = rest.into_iter().filter(|(count, _)| *count > 0);
-    let rest: String = rest.map(|(count, name)| format!(", {count} {name}")).collect();
-    format!("requests  {scheduled}{completed} completed, {failed} failed{rest}")
+    let counts = [format!("{completed} completed"), format!("{failed} failed")];
+    let counts: Vec<_> =
+        counts.into_iter().chain(rest.map(|(count, name)| format!("{count} {name}"))).collect();
+    format!("requests  {scheduled}{}", counts.join(", "))
 }
 
 /// How many requests failed by each kind, the most frequent first.

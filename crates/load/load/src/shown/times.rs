@@ -39,8 +39,9 @@ impl Display for BriefTable<'_> {
         let own = self.0.own_times.iter().map(|own| (own.part.name(), Sample::exact(&own.times)));
         let columns: Vec<_> = columns.iter().copied().chain(own).collect();
         let row = |f: &mut Formatter<'_>, name: &str, cells: Vec<String>| {
-            let cells: String = cells.iter().map(|cell| format!("{cell:>12}")).collect();
-            writeln!(f, "{name:<8}{cells}")
+            write!(f, "{name:<8}")?;
+            cells.iter().try_for_each(|cell| write!(f, "{cell:>12}"))?;
+            writeln!(f)
         };
         writeln!(f)?;
         row(f, "", columns.iter().map(|(name, _)| (*name).to_owned()).collect())?;

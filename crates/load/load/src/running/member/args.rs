@@ -8,8 +8,12 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Fleet")]
 pub(crate) struct FleetArgs {
-    /// Share the load through this Redis or Valkey server, as redis://HOST[:PORT]/ [default: `NANOPACE_STORE`]
-    #[arg(long, value_name = "URL", requires = "run_name")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "run_name",
+        help = "Share the load through this Redis or Valkey server, as redis://HOST[:PORT]/ [default: NANOPACE_STORE]"
+    )]
     pub(crate) fleet: Option<String>,
 
     /// Join the run of this name; a node without a load of its own takes the load of the run

@@ -167,8 +167,12 @@ prop_compose! {
         summary.is_closed = verdict == Verdict::ClosedLoop;
         summary.verdict = verdict;
         summary.title.rate_is_default = is_default;
-        missed.iter().for_each(|text| summary.note(required(text, "1", Some(text))));
-        passed.iter().for_each(|text| summary.note(required(text, "1", None)));
+        for text in &missed {
+            summary.note(required(text, "1", Some(text)));
+        }
+        for text in &passed {
+            summary.note(required(text, "1", None));
+        }
         summary.warnings = warnings;
         let checks = ["starts", "steady", "own", "quota", "others", "sure"];
         let found = |(check, text): (&'static str, String)| Finding { check, is_well: text.as_str() > "f", text };
