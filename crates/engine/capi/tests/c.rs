@@ -154,7 +154,7 @@ fn the_examples_of_the_readme_are_programs() {
 
 #[test]
 #[ignore = "needs a C compiler"]
-fn the_examples_compile_without_a_warning() {
+fn the_examples_compile_without_a_warning_and_finish() {
     for name in ["paced.c", "connections.c"] {
         Built::new(cc(), &here().join("examples").join(name), Link::Shared).runs();
     }
