@@ -129,10 +129,12 @@ static int start(struct worker *worker, int *other_ends)
 int main(void)
 {
     static struct worker workers[THREADS];
-    nanopace_options options = {.size = sizeof options, .slots = SLOTS, .start = NANOPACE_START_FIRST_USE};
+    nanopace_options options = nanopace_options_default();
     nanopace_pacer *pacer;
     pthread_t other;
     uint64_t answers = 0, slowest_ns = 0;
+    options.slots = SLOTS;
+    options.start = NANOPACE_START_FIRST_USE;
     if (nanopace_new("10k/s", &options, &pacer))
         return 1;
     for (int i = 0; i < THREADS; i++) {

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // The result of a call. `nanopace_describe` returns it in words.
 typedef enum {
@@ -112,8 +113,8 @@ typedef struct {
   uint64_t slot;
 } nanopace_grant;
 
-// The settings of a pacer. Zero, or null, in a field means its default, so set `size` and the fields that you need,
-// and nothing else: `nanopace_options options = {.size = sizeof options, .strictness = 1.0};`
+// The settings of a pacer. Zero, or null, in a field means its default. Begin with `nanopace_options_default()`, and
+// set the fields that you need.
 typedef struct {
   // The size of this struct in the header that you compile with. It grows with versions of nanopace, at the end.
   size_t size;
@@ -411,5 +412,13 @@ nanopace_status nanopace_watch_free(nanopace_watch *watch);
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
+
+// Options that are all at their defaults.
+static inline nanopace_options nanopace_options_default(void) {
+  nanopace_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  return options;
+}
 
 #endif  /* NANOPACE_H */

@@ -69,12 +69,8 @@ inline void done(status of) {
   if (of != NANOPACE_STATUS_OK) throw error(of);
 }
 
-/// Options with nothing set but their size.
-inline options default_options() {
-  options made{};
-  made.size = sizeof made;
-  return made;
-}
+/// Options that are all at their defaults.
+inline options default_options() { return nanopace_options_default(); }
 
 namespace detail {
 

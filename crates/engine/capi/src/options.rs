@@ -32,8 +32,8 @@ pub enum Start {
     FirstUse = 2,
 }
 
-/// The settings of a pacer. Zero, or null, in a field means its default, so set `size` and the fields that you need,
-/// and nothing else: `nanopace_options options = {.size = sizeof options, .strictness = 1.0};`
+/// The settings of a pacer. Zero, or null, in a field means its default. Begin with `nanopace_options_default()`, and
+/// set the fields that you need.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {

@@ -37,9 +37,10 @@ mod _nanopace {
     #[pymodule_export]
     use crate::timer::Timer;
 
-    /// `PyO3` panics if a signal handler raises while a call imports this, so no call imports it.
     #[pymodule_init]
-    fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.py().import("datetime").map(drop)
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // `PyO3` panics if a signal handler raises while a call imports this, so no call imports it.
+        module.py().import("datetime")?;
+        module.setattr("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

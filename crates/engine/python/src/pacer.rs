@@ -15,8 +15,8 @@ use pyo3::types::PyDict;
 /// Paces operations: each `acquire` blocks until the intended start of the next slot, and returns how late it is. Any
 /// number of threads may share it.
 ///
-/// The load is a rate such as "5k/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s". Times are seconds or a
-/// `timedelta`. The schedule starts now by default, with `start="on_first_use"` when a slot is first asked for, and
+/// The load is a rate such as "5k/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s, hold
+/// 60s". Times are seconds or a `timedelta`. The schedule starts now by default, with `start="on_first_use"` when a slot is first asked for, and
 /// with `start="on_resume"` when `resume` is called.
 #[pyclass(frozen, subclass, module = "nanopace")]
 #[derive(Debug)]

@@ -16,7 +16,7 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
     let Ok(text) = value.cast::<PyString>() else {
         let given = beginning(value.get_type().name()?.to_str()?);
         return Err(PyTypeError::new_err(format!(
-            "{what} is a text such as {example:?}, and not of type {given}"
+            "{what} is a string such as {example:?}, and not of type {given}"
         )));
     };
     let text = text.to_cow().map_err(|_| {

@@ -2,7 +2,7 @@
 
 use crate::errors::wrong;
 use crate::read::{beginning, float, text, time, whole};
-use nanopace::{Arrivals, MonotonicClock, PacerBuilder, Strictness};
+use nanopace::{Arrivals, MonotonicClock, PacerBuilder, Rate, Strictness};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,9 +13,12 @@ pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
     Ok(builder.clock(MonotonicClock))
 }
 
-/// The text of a load.
+/// The string of a load. A number is a rate per second.
 pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    text(value, "a load", "5k/s")
+    match float(value)? {
+        Some(hz) => Ok(Rate::from_hz(hz).map_err(wrong)?.to_string()),
+        None => text(value, "a load that is not a number per second", "5k/s"),
+    }
 }
 
 /// The builder with these settings. None means the default.

@@ -15,7 +15,7 @@ const MOST: usize = 1 << 27;
 /// The number of starts that are listed between two checks for signals.
 const AT_A_TIME: usize = 1 << 18;
 
-/// How the rate of a load changes over time. The string is a rate or a shape.
+/// How the rate of a load changes over time. A load is a rate or a shape.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Shape(nanopace::Shape);

@@ -15,10 +15,16 @@ import pytest
 
 WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"load": None}, TypeError, '"5k/s"'),
-    ({"load": 5000}, TypeError, '"5k/s"'),
+    ({"load": True}, TypeError, '"5k/s"'),
+    ({"load": 0}, ValueError, "a positive rate such as 1/h"),
+    ({"load": -5000}, ValueError, "a positive rate such as 100/s"),
+    ({"load": 2e10}, ValueError, "the fastest is 10G/s"),
+    ({"load": 1e-9}, ValueError, "the slowest is 1/d"),
+    ({"load": math.nan}, ValueError, "a rate such as 5000/s"),
+    ({"load": 10**400}, ValueError, "a rate such as 5000/s"),
     ({"load": b"5k/s"}, TypeError, '"5k/s"'),
     ({"load": "\ud800"}, ValueError, '"5k/s"'),
-    ({"load": ""}, ValueError, "hold, ramp"),
+    ({"load": ""}, ValueError, "write a rate, such as `5k/s`, or a shape, such as `ramp 100/s..5k/s 30s"),
     ({"load": "11G/s"}, ValueError, "the fastest is 10G/s"),
     ({"load": "hold 5k/s 10s, jump 3s"}, ValueError, "column 16"),
     ({"slots": -1}, ValueError, "from 0 to 18446744073709551615"),
@@ -70,6 +76,16 @@ def test_calls_refuse_invalid_arguments() -> None:
     with pytest.raises(ValueError, match="at most 134217728 starts"):
         nanopace.plan("5k/s")
     assert pacer.rate == 5_000
+
+
+@pytest.mark.parametrize("load", [5_000, 5_000.0, Decimal(5_000), numpy.int64(5_000), "5k/s"])
+def test_a_number_is_a_rate_per_second(load: Any) -> None:
+    pacer = nanopace.Pacer(load)
+    assert pacer.rate == 5_000
+    pacer.set_load(0.5)
+    assert pacer.rate == 0.5
+    assert nanopace.Shape(load).peak == 5_000
+    assert nanopace.plan(load, count=3).tolist() == [0, 200_000, 400_000]
 
 
 def test_an_end_is_a_moment() -> None:

@@ -174,8 +174,31 @@ def test_a_shape_without_a_load_is_refused() -> None:
     assert 'TypeError: Load has no load: write load = "500/s" in it' in told.stderr
 
 
-def test_a_test_whose_users_all_fail_to_begin_ends_with_its_shape(host: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], ["--processes", "2"]])
+def test_a_test_whose_users_all_fail_to_begin_ends_with_its_shape_and_status_1(
+    host: str, tmp_path: Path, options: "list[str]"
+) -> None:
     more = SHAPE + "\nclass Visitor(Visitor):\n    def on_start(self):\n        raise LookupError\n"
-    words = users(host, tmp_path, {"load": "hold 100/s 2s", "more": more})
+    words = users(host, tmp_path, {"load": "hold 100/s 2s", "more": more}) + options
     run = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    assert "LookupError" in run.stderr and json.loads(run.stdout) == []
+    assert "LookupError" in run.stderr and "no operation has started" in run.stderr
+    assert set(map(len, documents(run.stdout))) == {0}
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "user, more, error",
+    [
+        ({"load": "5k/fortnight"}, "", "ValueError: column 1: `fortnight` is not a unit of time"),
+        ({"load": None}, "", "TypeError: a load that is not a number per second is a string"),
+        ({"load": "1/s", "settings": {"slots": -1}}, "", "ValueError: slots is a whole number"),
+        ({"load": "1/s"}, SHAPE.replace("Visitor.load", "''"), "ValueError: column 1: the end: write a rate"),
+    ],
+)
+def test_an_invalid_load_fails_when_its_class_is_made(
+    host: str, tmp_path: Path, user: "dict[str, Any]", more: str, error: str
+) -> None:
+    words = users(host, tmp_path, user | {"more": more})
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert run.stderr.count(error) == 1 and "in __init_subclass__" in run.stderr
+    assert run.returncode == 1

@@ -1,8 +1,11 @@
 """The types match the stubs, the package and these tests."""
 
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
+
+import nanopace
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -13,6 +16,10 @@ def test_the_stubs_match_the_compiled_module() -> None:
 
 def test_the_package_and_its_tests_are_typed(tmp_path: Path) -> None:
     mypy("mypy", "--cache-dir", str(tmp_path), "python", "tests")
+
+
+def test_the_version_is_the_package_version() -> None:
+    assert nanopace.__version__ == importlib.metadata.version("nanopace")
 
 
 def mypy(*words: str) -> None:

@@ -17,8 +17,8 @@ const PROBE: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3
 pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
     Step::new("Python package: its wheel in a fresh virtual environment", move || {
         let package = Package::new(Path::new(root));
-        let (state, passed) = (state(Path::new(root)), package.target.with_extension("passed"));
-        if if_changed && fs::read_to_string(&passed).is_ok_and(|text| text == state) {
+        let state = state(Path::new(root));
+        if if_changed && fs::read_to_string(&package.passed).is_ok_and(|text| text == state) {
             return is_left_out(
                 TESTS,
                 "they passed and nothing has changed since; run them with cargo xtask python",
@@ -30,7 +30,7 @@ pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
         if !package.is_prepared() {
             return is_left_out(TESTS, "pip cannot fetch their dependencies");
         }
-        package.passes() && fs::write(passed, state).is_ok()
+        package.passes() && fs::write(package.passed, state).is_ok()
     })
 }
 
@@ -49,8 +49,8 @@ fn state(root: &Path) -> String {
 struct Package {
     source: PathBuf,
     environment: PathBuf,
-    /// A separate target folder, because features would change with the workspace's builds.
-    target: PathBuf,
+    /// The state with which its tests passed.
+    passed: PathBuf,
 }
 
 impl Package {
@@ -59,7 +59,7 @@ impl Package {
         Package {
             source: root.join("crates/engine/python"),
             environment: target.join("python-environment"),
-            target: target.join("python"),
+            passed: target.join("python.passed"),
         }
     }
 
@@ -80,7 +80,7 @@ impl Package {
     fn installs(&self, what: &[&str]) -> bool {
         let pip =
             ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"];
-        succeeds(self.python(&[&pip, what].concat()).env("CARGO_TARGET_DIR", &self.target))
+        succeeds(&mut self.python(&[&pip, what].concat()))
     }
 
     fn python(&self, words: &[&str]) -> Command {

@@ -20,10 +20,8 @@
 /* A pacer with a clock for tests. */
 static inline nanopace_pacer *paced(const char *load, nanopace_clock clock)
 {
-    nanopace_options options;
+    nanopace_options options = nanopace_options_default();
     nanopace_pacer *pacer = NULL;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
     options.clock = (uint32_t)clock;
     CHECK(nanopace_new(load, &options, &pacer) == NANOPACE_STATUS_OK);
     return pacer;

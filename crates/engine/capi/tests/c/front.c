@@ -145,11 +145,9 @@ static void a_claim_keeps_its_slots_and_starts_them_as_one(void)
 
 static void has_options(void)
 {
-    nanopace_options options;
+    nanopace_options options = nanopace_options_default();
     nanopace_pacer *pacer = NULL;
     nanopace_grant grant;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
     options.clock = NANOPACE_CLOCK_MANUAL;
     options.start = NANOPACE_START_RESUME;
     options.shard = "2/3";
@@ -234,12 +232,10 @@ static void a_rate_of_zero_is_told_as_zero(void)
 
 static void an_end_by_options_is_final(void)
 {
-    nanopace_options options;
     nanopace_pacer *pacer = NULL;
     nanopace_grant grant;
     for (int is_until = 0; is_until < 2; is_until++) {
-        memset(&options, 0, sizeof options);
-        options.size = sizeof options;
+        nanopace_options options = nanopace_options_default();
         options.clock = NANOPACE_CLOCK_MANUAL;
         options.until_ns = is_until ? 50 * MILLI : 0;
         options.slots = is_until ? 0 : 1;

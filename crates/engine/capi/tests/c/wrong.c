@@ -132,10 +132,8 @@ static void shares_are_from_0_to_1(void)
 {
     const double wrong[] = {1.000001, -0.1, 25, 1e300, -1e300, INFINITY, -INFINITY, NAN};
     const double right[] = {0.0, -0.0, 1e-300, 0.25, 1.0};
-    nanopace_options options;
+    nanopace_options options = nanopace_options_default();
     nanopace_pacer *pacer = NULL;
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         options.sleep_share = wrong[i];
         told_of_share(&options, "options.sleep_share is ");

@@ -13,7 +13,7 @@ Moments are numbers of ``time.monotonic_ns()``.
 from typing import TYPE_CHECKING
 
 from . import _nanopace
-from ._nanopace import Closed, Ended, Finished, Grant, Lane, Ledger, Shape
+from ._nanopace import Closed, Ended, Finished, Grant, Lane, Ledger, Shape, __version__
 from ._line import line_of
 from ._plan import plan
 
@@ -29,6 +29,7 @@ __all__ = [
     "Ledger",
     "Pacer",
     "Shape",
+    "__version__",
     "plan",
 ]
 

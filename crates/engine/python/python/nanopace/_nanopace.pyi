@@ -5,6 +5,9 @@ from typing_extensions import disjoint_base
 
 __all__ = ["Closed", "Ended", "Finished", "Grant", "Lane", "Ledger", "Pacer", "Shape", "Timer"]
 
+__version__: str
+
+_Load = str | SupportsFloat | SupportsIndex
 _Time = SupportsFloat | SupportsIndex | timedelta
 
 class Ended(Exception): ...
@@ -57,7 +60,7 @@ class Lane:
 
 @final
 class Shape:
-    def __new__(cls, load: str) -> Self: ...
+    def __new__(cls, load: _Load) -> Self: ...
     @property
     def duration(self) -> float | None: ...
     @property
@@ -77,7 +80,7 @@ class Shape:
 class Pacer:
     def __new__(
         cls,
-        load: str,
+        load: _Load,
         /,
         *,
         arrivals: str | None = "even",
@@ -99,7 +102,7 @@ class Pacer:
     def try_acquire_many(self, n: SupportsIndex) -> Grant | None: ...
     def lane(self) -> Lane: ...
     def next_due_ns(self) -> int | None: ...
-    def set_load(self, load: str) -> None: ...
+    def set_load(self, load: _Load) -> None: ...
     @property
     def strictness(self) -> float: ...
     def set_strictness(self, strictness: SupportsFloat | SupportsIndex) -> None: ...

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from ._nanopace import _Time
+    from ._nanopace import _Load, _Time
 
 
 def plan(
-    load: str,
+    load: "_Load",
     *,
     count: "SupportsIndex | None" = None,
     duration: "_Time | None" = None,

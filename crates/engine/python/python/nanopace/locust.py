@@ -19,7 +19,7 @@ import functools
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import gevent
@@ -31,6 +31,9 @@ from locust.runners import MasterRunner, WorkerRunner
 from . import Ended, Grant, Pacer, Shape
 from .gevent import Line
 
+if TYPE_CHECKING:
+    from ._nanopace import _Load
+
 _log = logging.getLogger("nanopace")
 
 
@@ -38,12 +41,18 @@ class Paced:
     """A Locust user whose tasks begin on schedule: list it before ``HttpUser`` or another user class."""
 
     environment: Environment
-    load: str
+    load: "_Load"
     """A rate such as "500/s" or a shape such as "ramp 100/s..5k/s 30s, hold 60s", which begins with the
-    first user."""
+    first user. A number is a rate per second."""
 
     settings: dict[str, Any] = {}
     """Keyword arguments of :class:`nanopace.Pacer`, such as arrivals and strictness."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """An invalid load raises here, and not once per user."""
+        super().__init_subclass__(**arguments)
+        if "load" in vars(cls):
+            _pacer_of(cls)
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)  # type: ignore[call-arg]
@@ -66,6 +75,7 @@ class Paced:
             grant = self._run.line(self).acquire()
         except Ended:
             raise StopUser from None
+        self._run.report_start(self)
         vars(gevent.getcurrent())["nanopace_grant"] = grant
         return 0
 
@@ -76,11 +86,17 @@ class LoadShape(LoadTestShape):
     load's time counts from the beginning of the last process."""
 
     abstract = True
-    load: str
+    load: "_Load"
     users: int = 100
     late_seconds: float = 10
     """The longest time from the load's end to the end of the test. In this time users that are late start the
     slots that are due, and receive responses."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """An invalid load raises here, and not while the test runs."""
+        super().__init_subclass__(**arguments)
+        if "load" in vars(cls):
+            Shape(cls.load)
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,6 +125,11 @@ def _no_load(owner: type) -> TypeError:
     return TypeError(f'{owner.__name__} has no load: write load = "500/s" in it')
 
 
+def _pacer_of(owner: "type[Paced]", shard: str = "1/1") -> Pacer:
+    settings = {"start": "on_first_use", "shard": shard, **owner.settings}
+    return Pacer(owner.load, **settings)
+
+
 class _Run:
     """The pacers of one Locust process, and its index among the processes."""
 
@@ -117,14 +138,18 @@ class _Run:
         self._shard = "1/1"
         self.began: float | None = None
         """When the last process that has reported to this one began its load."""
+        self._has_started: bool | None = None
+        """Whether an operation has started, in this process or one that has reported to it. None before a test."""
         request = environment.events.request
         request.fire = functools.partial(_fire_late, request.fire)  # type: ignore[method-assign]
         environment.events.test_start.add_listener(self._begin)
         environment.events.test_stop.add_listener(self._end)
+        environment.events.quitting.add_listener(self._quit)
         if isinstance(environment.runner, WorkerRunner):
             environment.runner.register_message("nanopace", self._hear)
         if isinstance(environment.runner, MasterRunner):
             environment.runner.register_message("nanopace began", self._hear_begin)
+            environment.runner.register_message("nanopace started", self._hear_start)
 
     def line(self, user: Paced) -> Line:
         """The queue of the class that sets ``load``. Classes that inherit it share the queue."""
@@ -133,12 +158,19 @@ class _Run:
         if owner is None:
             raise _no_load(type(user))
         if owner not in self._lines:
-            settings = {"start": "on_first_use", "shard": self._shard, **owner.settings}
-            self._lines[owner] = Line(Pacer(owner.load, **settings))
+            self._lines[owner] = Line(_pacer_of(owner, self._shard))
             self._hear_begin()
-            if isinstance(user.environment.runner, WorkerRunner):
-                user.environment.runner.send_message("nanopace began")
+            _send_to_master(user, "nanopace began")
         return self._lines[owner]
+
+    def report_start(self, user: Paced) -> None:
+        """Reports the first operation of this process."""
+        if not self._has_started:
+            self._hear_start()
+            _send_to_master(user, "nanopace started")
+
+    def _hear_start(self, **_: Any) -> None:
+        self._has_started = True
 
     def _hear_begin(self, **_: Any) -> None:
         self.began = time.monotonic()
@@ -146,6 +178,7 @@ class _Run:
     def _begin(self, environment: Environment, **_: Any) -> None:
         self._lines.clear()
         self.began = None
+        self._has_started = False
         if isinstance(environment.runner, MasterRunner):
             workers = [worker.id for worker in environment.runner.clients.ready]
             for number, worker in enumerate(workers, 1):
@@ -165,6 +198,21 @@ class _Run:
                     owner.__name__,
                     ledger.backlog_slots,
                 )
+
+    def _quit(self, environment: Environment, **_: Any) -> None:
+        """A test whose paced users have started nothing has failed."""
+        is_paced = any(getattr(user, "wait_time") is Paced.wait_time for user in environment.user_classes)
+        is_worker = isinstance(environment.runner, WorkerRunner)
+        if not is_paced or is_worker or self._has_started is not False:
+            return
+        _log.error("no operation has started: check on_start, the load and the number of users")
+        if environment.process_exit_code is None:
+            environment.process_exit_code = 1
+
+
+def _send_to_master(user: Paced, message: str) -> None:
+    if isinstance(user.environment.runner, WorkerRunner):
+        user.environment.runner.send_message(message)
 
 
 _runs: WeakKeyDictionary[Environment, _Run] = WeakKeyDictionary()

@@ -27,7 +27,22 @@ const HEAD: &str = "\
  * - No call is a cancellation point.
  *
  * Generated from the source by `cargo xtask pages`.
- */";
+ */
+
+#ifndef NANOPACE_H
+#define NANOPACE_H";
+
+/// The function uses the size of the struct in the caller's header, so it belongs to the header and not to the library.
+const TAIL: &str = "\
+// Options that are all at their defaults.
+static inline nanopace_options nanopace_options_default(void) {
+  nanopace_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  return options;
+}
+
+#endif  /* NANOPACE_H */";
 
 /// The names of the types in C.
 const NAMES: [(&str, &str); 13] = [
@@ -59,9 +74,9 @@ fn config() -> Config {
         cpp_compat: true,
         style: Style::Type,
         header: Some(HEAD.to_owned()),
-        include_guard: Some("NANOPACE_H".to_owned()),
+        trailer: Some(TAIL.to_owned()),
         no_includes: true,
-        sys_includes: ["stdbool.h", "stddef.h", "stdint.h"].map(str::to_owned).into(),
+        sys_includes: ["stdbool.h", "stddef.h", "stdint.h", "string.h"].map(str::to_owned).into(),
         usize_is_size_t: true,
         line_length: 100,
         documentation_style: DocumentationStyle::C99,
