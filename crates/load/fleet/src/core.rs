@@ -8,7 +8,7 @@
 //! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
 //!
 //! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the answers.
-//! `versions` replaces the load under a running pacer and computes what the pacer gives up then. `unclaimed` records
+//! `versions` replaces the load under a running pacer, and `cut` is what the pacer gives up then. `unclaimed` records
 //! what was run without a claim, and `counts` handles the old frames. All moments are those of the run, in nanoseconds.
 //! `docs/FLEET-PROTOCOL.md` explains the terms.
 
@@ -21,14 +21,15 @@ use crate::progress::Progress;
 use crate::round_trips::RoundTrips;
 use crate::store_outage::StoreOutage;
 use crate::track_ownership::{NodeId, TrackSet};
+use cut::Cut;
 use nanopace::driver::Lease;
 use std::time::Duration;
 use unclaimed::Unclaimed;
-use versions::Cut;
 
 mod answers;
 mod asks;
 mod counts;
+mod cut;
 mod moments;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -60,7 +60,7 @@ impl Unclaimed {
 
     /// Notes that another load is in force from the frame `from` on, and that the node can take part in it from the
     /// frame `next` on. Slots that the node ran in between by the old load are counted by its
-    /// [`Cut`](super::versions::Cut). They are not marked, because the store would make the node the owner of slots of
+    /// [`Cut`](super::cut::Cut). They are not marked, because the store would make the node the owner of slots of
     /// the new load.
     pub(super) fn load_changed(&mut self, from: u64, next: u64) {
         self.twice_by_frame.retain(|&frame, _| frame < from);
