@@ -61,6 +61,10 @@ cost:
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
 
+# Run the laws of fleets over all seeds and the properties with many cases; an hour.
+nightly: properties
+    NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --features simulation
+
 # Measure the figures that have bounds, and write benches/results/figures.json and the tables in the pages; a few minutes.
 figures *options:
     cargo run --release -p nanopace-benches --bin figures -- --record {{ options }}

@@ -1,6 +1,6 @@
 //! Tests: clocks of the store and of machines that are set, stop and differ.
 
-use super::{each, is_true, ms};
+use super::{each, each_of, is_true, ms, seeds_of};
 use crate::simulation::{Fault, Setup, simulate};
 use std::time::Duration;
 
@@ -8,15 +8,16 @@ use std::time::Duration;
 /// where it goes back, later ones start as late as that.
 #[test]
 fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
+    let mut cases = 0..;
     for by_ms in [-20_000_i64, -1_000, -150, -50, 50, 150, 5_000, 3_600_000] {
-        for far in [1, 300] {
+        for (far, case) in [1, 300].into_iter().zip(&mut cases) {
             let setup = |seed| Setup {
                 shape: "hold 10k/s 6s".to_owned(),
                 round_trips: [1, far, far / 2, far].map(ms).to_vec(),
                 faults: vec![(ms(500 + seed), Fault::SetClock(1_000 * by_ms))],
                 ..Setup::default()
             };
-            each(setup, |outcome| {
+            each_of(seeds_of(case), setup, |outcome| {
                 assert_eq!(outcome.lost, 0, "{by_ms} ms");
                 // Nodes are blind until they follow, which is not at the same moment: two frames at most.
                 let two_frames = 20 * outcome.frame.as_millis();
@@ -75,8 +76,9 @@ fn a_node_whose_machine_was_suspended_disturbs_no_other() {
 #[test]
 fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
     use Fault::{CutOff, FreezeStore, Join, Kill, Lose, SetClock, Suspend};
+    let mut cases = 0..;
     for by_ms in [-5_000, -300, 300, 60_000] {
-        for (at, fault) in [
+        let faults = [
             (2_000, Kill(1)),
             (2_100, Lose),
             (1_900, CutOff(0, ms(2_500))),
@@ -84,7 +86,8 @@ fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
             (2_050, Join),
             (1_000, Suspend(1, ms(1_000))),
             (3_000, SetClock(-1_000 * by_ms)),
-        ] {
+        ];
+        for ((at, fault), case) in faults.into_iter().zip(&mut cases) {
             let setup = |seed| Setup {
                 nodes: 2 + seed % 3,
                 shape: "hold 1k/s 9s".to_owned(),
@@ -92,7 +95,7 @@ fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
                 faults: vec![(ms(at), fault.clone()), (ms(2_000), SetClock(1_000 * by_ms))],
                 ..Setup::default()
             };
-            each(setup, |_| {});
+            each_of(seeds_of(case), setup, |_| {});
         }
     }
 }
