@@ -9,8 +9,8 @@
 //! Each figure is the median of the rounds; the ways alternate in each round.
 //!
 //! Every way has the same tasks, which only start. A start's lateness is measured against its intended
-//! start. For ways that do not report intended starts, it is measured against the n-th interval, so a
-//! way that loses rate becomes late. The baseline is one task that waits for one timerfd.
+//! start. For ways that do not report intended starts, it is measured against the n-th interval, so
+//! the lateness of a way that loses rate grows. The baseline is one task that waits for one timerfd.
 
 mod ways;
 

@@ -178,7 +178,7 @@ mod tests {
     use num_bigint::BigUint;
     use proptest::prelude::*;
 
-    /// Of every length, and often with long rows of equal bits.
+    /// Numbers of every length, many of them with long rows of equal bits.
     fn halves() -> impl Strategy<Value = u128> {
         let row = (any::<u128>(), 0_u32..128, any::<bool>());
         row.prop_map(|(bits, shift, ones)| if ones { u128::MAX >> shift } else { bits >> shift })

@@ -37,8 +37,8 @@ impl Pacer {
 
     /// Takes the next slot, blocks until its intended start, and returns how late it is.
     ///
-    /// Raises Closed or Finished when no operation starts any more, and `TimeoutError` as soon as it is known that the
-    /// slot can't start within `timeout`. In these cases it has taken nothing.
+    /// Raises Closed or Finished when no operation starts any more, and `TimeoutError` as soon as the slot is known
+    /// not to start within `timeout`. In these cases it has taken nothing.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;

@@ -65,7 +65,7 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limi
                      pages | book | english | \
                      services [examples]";
 
-/// What to do if a dependency of the tests is not available.
+/// The advice if a dependency of the tests is not available.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
 /// A cargo option that enables features which are off by default, so that they are tested, checked and documented too.

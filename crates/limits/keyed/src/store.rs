@@ -21,7 +21,7 @@ const CELLS_FOR_ROOM: usize = 256;
 /// a decision misses the cache once more often; with fewer, it takes longer to rehash a table, under its lock.
 const KEYS_PER_SHARD: usize = 24_576;
 
-/// What happens to a new key when the number of keys is at its maximum.
+/// Decides what happens to a new key when the number of keys is at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
     /// The new key is rejected at once. [`Keyed::sweep`](crate::Keyed::sweep) makes room, and so does the clean-up of

@@ -77,8 +77,8 @@ impl Limits {
 }
 
 impl Limits {
-    /// The state that these limits begin with when they replace the `old` ones at `now`. What was counted
-    /// stays counted.
+    /// The state that these limits begin with when they replace the `old` ones at `now`. Costs that
+    /// were counted stay counted.
     #[must_use]
     pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account =

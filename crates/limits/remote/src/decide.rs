@@ -205,7 +205,7 @@ pub(crate) fn replace(
 ) -> Result<Call, StoreError> {
     let after = write_state(plan, state, now).ok_or(StoreError::Foreign)?;
     let idle = plan.limits.idle_from(state) - now;
-    // A test's clock may stand still, as in the script.
+    // A test's clock may not advance, so the key expires later then, as in the script.
     let longer = if micros.is_some() { 600_000 } else { 0 };
     // Rounded up, and one more because the moment itself has a part of a millisecond.
     let milliseconds = (idle.as_millis() + 2 + longer).to_string();

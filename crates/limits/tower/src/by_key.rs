@@ -67,7 +67,8 @@ where
     }
 }
 
-/// What happens to a request without a key. [`LimitLayer::without_key`](crate::LimitLayer::without_key) sets it.
+/// Decides what happens to a request without a key. Set it with
+/// [`LimitLayer::without_key`](crate::LimitLayer::without_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
     /// It is rejected: the default, because otherwise a client could omit its key, and a server that does not know

@@ -1,5 +1,5 @@
-//! What the commands of the program share at the console: numbers for people to read, charts
-//! of characters, the live line, and where results are written.
+//! Reads and writes at the console for all commands of the program: numbers for people to read, charts of characters,
+//! the live line, and the files that results are written to.
 
 pub(crate) mod alternate;
 pub(crate) mod axis;

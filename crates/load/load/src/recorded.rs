@@ -1,4 +1,4 @@
-//! What is recorded of operations: times, why they were late, and how many there were.
+//! Records operations: their times, the causes of their lateness, and their number.
 
 pub(crate) mod asked;
 pub(crate) mod burst;

@@ -1,4 +1,4 @@
-//! What runs: threads and workers, the controller of a run, searches, nodes of a fleet.
+//! Runs loads: threads and workers, the controller of a run, searches, nodes of a fleet.
 
 pub(crate) mod args;
 mod before_start;

@@ -54,7 +54,8 @@ impl Pacer {
     }
 
     /// The rate in force. If this process has a [`Shard`], it is the rate of the whole load. On a shape it is the
-    /// shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero, as it is after the end.
+    /// shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero. After its end, a
+    /// shape's rate is zero.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};

@@ -52,7 +52,7 @@ impl Apt<'_> {
         {
             command.arg("-o").arg(format!("Dir::{name}={}", self.work.join(folder).display()));
         }
-        // Nothing on the system changes, so no lock and no other user is needed.
+        // Nothing on the system changes, so neither a lock nor another user is needed.
         command.args(["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="]);
         command.args(["--quiet", "--yes", "--no-install-recommends"]).args(words);
         command

@@ -1,4 +1,5 @@
-//! Tests waiting by key: each key has its own queue. Time stands still, so a waiter asks again only if it is woken.
+//! Tests waiting by key: each key has its own queue. The clock does not advance, so a waiter asks again only if it
+//! is woken.
 
 use nanopace_keyed::{KeyRejected, Keyed, Rejected, Uniform, Wait, WaitError};
 use nanopace_limits::custom::{Step, Waitable, Waiter};

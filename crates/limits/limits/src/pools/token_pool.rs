@@ -14,7 +14,7 @@ use crate::QuotaError;
 /// 2. moves tokens back from the waiting pool into the active pool: the least of the room up to `size` x `ratio`, of
 ///    r / `size` x the share, and of the waiting tokens.
 ///
-/// Fractions of a token in r / `size` x the share are carried over to the next refill, so many small refills move as
+/// Fractions of a token in r / `size` x the share are carried over to the next refill. Many small refills thus move as
 /// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills,
 /// and at most `size` x `ratio` at once. Each refilled token can be taken sooner or later. So while r tokens are
 /// refilled, at most `ratio` x (r + `size`) are taken, and one more for a carried fraction; if size and ratio are

@@ -312,7 +312,7 @@ impl Forecast {
         Forecast { limits: Arc::clone(limits), state: state.clone(), now, ahead }
     }
 
-    /// When a request with these costs is admitted, if all those ahead stay, and no other request comes between.
+    /// When a request with these costs is admitted, if all those ahead stay, and all others come after it.
     ///
     /// # Errors
     /// [`CostsRejected`] if it never is.

@@ -147,7 +147,7 @@ fn a_raised_limit_and_a_refund_reach_waiting_threads() {
     assert!(limiter.try_acquire().is_err());
 }
 
-/// Time stands still, so no waiter asks again by a timer.
+/// The clock does not advance, so no waiter asks again by a timer.
 #[test]
 fn a_raised_limit_wakes_the_waiter() {
     let (clock, limiter) = limiter("1/day");

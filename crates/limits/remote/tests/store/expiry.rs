@@ -50,7 +50,7 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
                 let expires = expires(&server);
                 let what = format!("{engine}, {limits}, turn {turn}");
                 let late = late(expires, not_until(&users), &what);
-                // Some milliseconds by rounding, and as long as the server stands still within the script.
+                // Some milliseconds by rounding, and as long as the server stalls within the script.
                 assert!(late < 1_000_000_000, "{what}: {late} ns late");
             }
         }

@@ -140,8 +140,8 @@ fn the_view_starts_is_resized_takes_keys_and_ends() {
     terminal.type_and_see("+", "of 1100/s");
     terminal.type_and_see("-", "of 1000/s");
     terminal.type_and_see("?", "raise the rate");
-    // What follows at once would be a key with Alt. Some of what the help covers may not be covered
-    // yet.
+    // A key directly after Escape would be read as a key with Alt, so the test waits for the end of the help. The help
+    // may not have covered everything yet, so both texts are checked.
     terminal.session.send("\x1b").unwrap();
     terminal.session.flush().unwrap();
     terminal.until("end of the help", |screen| {

@@ -404,7 +404,7 @@ fn lateness_from_think_times_is_attributed_to_them() {
         is_quiet,
         "{report}"
     );
-    // One that is over at once is none.
+    // A think time of zero does not count as a think time.
     let output = run(&written("thinking.toml", text.replace("500ms", "0s")), &["-n", "20"]);
     assert!(output.status.success(), "{output:?}");
 }

@@ -25,7 +25,7 @@ pub(crate) fn short_count(count: f64) -> String {
     }
 }
 
-/// A round count as it is written along an axis: `2k` where [`short_count`] says `2.00k`.
+/// A round count as written along an axis: `2k` where [`short_count`] says `2.00k`.
 pub(crate) fn round_count(count: f64) -> String {
     let short = short_count(count);
     let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
@@ -119,7 +119,7 @@ pub(crate) struct LogTimeAxis {
 
 impl LogTimeAxis {
     /// From a round time that is not above `least` to one that is not below `most`; at least a
-    /// factor of ten. What is below 1 us is at the beginning, unless all is.
+    /// factor of ten. Times below 1 us are at the beginning, unless all of them are below 1 us.
     pub(crate) fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
         let least = least_ns.max(1_000).min(most_ns).max(1);
         let from_ns = round_times().take_while(|&time| time <= least).last().unwrap_or(1);

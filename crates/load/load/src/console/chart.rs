@@ -1,4 +1,4 @@
-//! What charts of characters have in common.
+//! Draws and scales charts of characters: their width, filled characters, and round ends of axes.
 
 use crossterm::terminal;
 

@@ -8,10 +8,10 @@
 //! pin = true
 //! ```
 //!
-//! - The command line wins over the file, option by option. Of an option that may be given more
-//!   than once, the list on the command line replaces the list in the file. `--no-pin` takes back
-//!   the file's `pin = true`. An option of a group of which only one may be given replaces the others
-//!   of its group: `--shape` the file's `rate`.
+//! - The command line wins over the file, option by option. If an option may be given more than
+//!   once, its list on the command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`.
+//!   If only one option of a group may be given, it replaces the others of its group: `--shape` replaces the file's
+//!   `rate`.
 //! - A value means what it means on the command line. So a relative path starts from the working
 //!   directory, wherever the file is, and what `--print-config` prints may be put anywhere.
 //!
@@ -58,7 +58,7 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
 
-/// Reads the command line alone. What is missing there may be in the file.
+/// Reads the command line alone. An option that is missing there may be in the file.
 fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     match command.clone().try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
@@ -170,12 +170,12 @@ fn is_given(option: &Arg, run: &ArgMatches) -> bool {
     ids.into_iter().any(|id| run.value_source(&id) == Some(ValueSource::CommandLine))
 }
 
-/// The subcommand as it is without this module.
+/// The run's subcommand, or the command itself if it has no such subcommand.
 fn options(command: &Command) -> &Command {
     command.find_subcommand(RUN).unwrap_or(command)
 }
 
-/// The subcommand as it is without this module, with the words before it as its name.
+/// Like [`options`], with the program's name before the name of the subcommand.
 fn named_options(command: &Command) -> Command {
     let program = command.get_name();
     let name = command
@@ -184,7 +184,7 @@ fn named_options(command: &Command) -> Command {
     options(command).clone().bin_name(name)
 }
 
-/// What is given for a run; nothing for another subcommand.
+/// The options that were given for a run; `None` for another subcommand.
 fn run_matches(matches: &ArgMatches) -> Option<&ArgMatches> {
     match matches.subcommand() {
         None => Some(matches),
@@ -216,7 +216,7 @@ mod tests {
         Command::new("test").args(options).subcommand(run).args_conflicts_with_subcommands(true)
     }
 
-    /// What is read from a line and a file, printed again; FILE stands for the file.
+    /// Reads a command line and a file, and prints the options as a file; FILE stands for the path of the file.
     fn effective(line: &str, file: &str) -> std::result::Result<String, String> {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("run.toml");

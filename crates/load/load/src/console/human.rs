@@ -128,7 +128,7 @@ pub(crate) fn float(count: u64) -> f64 {
 ///
 /// # Errors
 ///
-/// What is wrong with the text.
+/// If the text is not such a time; the error says why.
 pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "a rounded number is the one as it is written")]
+    #[expect(clippy::float_cmp, reason = "a rounded number equals the one in the source")]
     fn numbers_are_rounded_to_four_digits() {
         for (value, round) in
             [(5_500.000_000_000_001, 5_500.0), (7_320.5, 7_320.0), (0.123_456, 0.123_5), (1e9, 1e9)]

@@ -26,7 +26,7 @@ pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     Ok(object.0)
 }
 
-/// A value as text: a string without its quotes, nothing for null, and everything else as it is written.
+/// A value as text: a string without its quotes, nothing for null, and everything else as written in JSON.
 ///
 /// # Errors
 ///

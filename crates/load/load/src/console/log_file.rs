@@ -21,7 +21,7 @@ enum Place {
 }
 
 impl LogFile {
-    /// Opens the file at `path`; `-` is standard output. What is in it stays until the log begins.
+    /// Opens the file at `path`; `-` is standard output. Its contents stay until the log begins.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl LogFile {
             return self.write_all(lines).and_then(|()| self.flush());
         };
         let end = file.stream_position()?;
-        // What can't be taken back stays.
+        // If the file can't be truncated, an incomplete part of the lines stays.
         file.write_all(lines).inspect_err(|_| drop(file.set_len(end)))
     }
 }

@@ -5,7 +5,7 @@ use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::thread::available_parallelism;
 
-/// What is known of the machine.
+/// The known properties of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Machine {
     /// The cores that this program may use.

@@ -1,8 +1,8 @@
 //! Panics that are caught and counted as failures, and those that end a thread.
 //!
 //! A process has one hook that shows panics. The one here lets the hook before it show them, on an ordinary
-//! terminal. Of those that are caught it shows the first of each place in the source, and none while the
-//! full-screen view is shown: the report has their texts and how many they were.
+//! terminal. It shows the first caught panic of each place in the source, and no caught panic while the
+//! full-screen view is shown: the report has their texts and their number.
 
 use super::alternate;
 use crossterm::terminal;
@@ -12,7 +12,7 @@ use std::panic::{self, AssertUnwindSafe, Location, PanicHookInfo};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
-/// What the standard library says of a panic that nobody can catch, before it ends the process.
+/// Messages of panics that cannot be caught. The standard library prints them before it ends the process.
 const ENDS: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
@@ -24,7 +24,7 @@ thread_local! {
 /// Where panics that were caught came from.
 static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// What a call returns, or what it has panicked with.
+/// Makes a call, and returns its result or the payload of its panic.
 pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     hook();
     // A program that is built to abort ends with any panic.
@@ -73,7 +73,8 @@ mod tests {
     /// Tells the process that this test starts to panic.
     const PANICS: &str = "NANOPACE_TEST_PANICS";
 
-    /// What a shell sees around this process, which panics while the alternate screen is shown.
+    /// A shell script that prints the terminal's settings before and after this process, which panics while the
+    /// alternate screen is shown.
     const AROUND: &str = r#"
         stty -g
         "$0" --exact console::panics::tests::a_panic_is_shown_on_an_ordinary_terminal --nocapture
@@ -107,7 +108,7 @@ mod tests {
         assert!(!after.contains("too late") && !after.contains('\x1b'), "{after:?}");
     }
 
-    /// What this test writes to standard error in a process of its own, in which it panics.
+    /// Runs this test in a process of its own, in which it panics, and returns the standard error.
     fn errors_of(test: &str) -> String {
         let mut command = Command::new(env::current_exe().unwrap());
         let name = format!("console::panics::tests::{test}");

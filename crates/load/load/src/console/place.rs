@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The names of standard output. Two outputs there would be mixed, so all of them mean the same.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-/// What is in these folders are names of open streams and devices.
+/// The names in these folders are those of open streams and devices.
 const STREAMS: [&str; 2] = ["/dev", "/proc"];
 /// As many links may lead to a file.
 const MOST_LINKS: u32 = 40;
@@ -74,10 +74,10 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
     Ok(())
 }
 
-/// What two paths of one file have in common.
+/// Identifies a file by any of its paths: one of the fields is equal for all of them.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
-    /// Behind all links; also of a file that is not there yet.
+    /// The path after all links, even if the file does not exist yet.
     destination: Option<PathBuf>,
     /// The number of the file, and of the device where it is.
     file: Option<(u64, u64)>,

@@ -20,7 +20,7 @@ pub(crate) fn column(line: &str, part: &str) -> usize {
 /// The text in these bytes.
 ///
 /// # Errors
-/// The byte from which on it is none.
+/// The index of the first byte that is not valid UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, usize> {
     std::str::from_utf8(bytes).map_err(|error| error.valid_up_to())
 }

@@ -27,8 +27,8 @@ impl Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// Progress of which nothing stays: of a part of a job, or of one that soon shows its results.
-    /// Without a terminal there is none.
+    /// Progress that is erased when it ends: of a part of a job, or of a job that soon shows its results. Without a
+    /// terminal, [`Progress::show`] writes nothing.
     #[must_use]
     pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }

@@ -10,7 +10,7 @@ use std::error::Error as _;
 const SHOWN: usize = 76;
 const BEFORE: usize = 50;
 
-/// What clap says in one line; below an error in a shape, the shape and a caret where it is.
+/// An error of clap in one line. After an error in a shape, the shape follows, and a caret below the error's place.
 pub(crate) fn text(error: &Error) -> String {
     let syntax = error.source().and_then(|source| source.downcast_ref::<ShapeSyntaxError>());
     match (syntax, error.get(ContextKind::InvalidValue)) {
@@ -30,7 +30,7 @@ fn pointed_out(text: &str, column: usize) -> String {
     format!("  {shown}\n  {:>1$}", '^', index - skipped + 1)
 }
 
-/// What clap says, without its usage and advice, in one line.
+/// An error of clap in one line, without usage and advice.
 pub(crate) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

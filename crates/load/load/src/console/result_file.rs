@@ -1,4 +1,4 @@
-//! A file with results. What was there before stays until all of them are there.
+//! Writes a file with results. The old contents stay until the results are complete.
 
 use super::place::{self, destination, is_stdout};
 use anyhow::Context;

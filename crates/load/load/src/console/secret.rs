@@ -1,4 +1,4 @@
-//! What options say that must not be passed on.
+//! Removes secrets from the values of options, for pages and reports.
 
 /// Headers and fields of forms with one of these in their name stay secret.
 const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];

@@ -65,7 +65,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// If the text is not valid; the error says why.
     ///
     /// # Examples
     ///
@@ -91,7 +91,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// If the text is not valid; the error says why.
     ///
     /// # Examples
     ///
@@ -158,7 +158,7 @@ impl Load {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// If the text is not valid; the error says why.
     ///
     /// # Examples
     ///
@@ -246,12 +246,12 @@ impl Load {
         self
     }
 
-    /// What the results must be like, as in `p99 response < 50ms`; may be called again. What does not
-    /// hold is in [`Report::missed`].
+    /// Adds a requirement for the results, such as `p99 response < 50ms`; may be called more than once. After the run,
+    /// [`Report::missed`] lists the requirements that were not met.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// If the text is not valid; the error says why.
     ///
     /// # Examples
     ///

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 /// The results could not be written.
 pub(crate) const FAILED: u8 = 1;
-/// What was asked for cannot be done.
+/// The requested job cannot be run.
 pub(crate) const REFUSED: u8 = 2;
 /// The results are not as they are required to be.
 pub(crate) const MISSED: u8 = 3;
@@ -92,9 +92,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Writes the results to all places. What one does not take, the others still get. Then tells the
-/// store of a fleet, waits for its other nodes, and also writes what all have done. What is required of a node
-/// is required of all together, unless it leaves before.
+/// Writes the results to all places; if one place fails, the others still get them. Then reports to the store of a
+/// fleet, waits for its other nodes, and also writes the results of all nodes. The requirements of a node apply to the
+/// results of all nodes, or to its own results if it leaves before the others have finished.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -118,7 +118,7 @@ fn publish(
     (written(setup, &ran.summary, text, whole), finished)
 }
 
-/// Tells the fleet what this node has done. What all have done, unless the fleet goes on.
+/// Reports this node's results to the fleet. Returns the results of all nodes, unless the fleet goes on.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {

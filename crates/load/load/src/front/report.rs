@@ -195,7 +195,7 @@ impl Report {
         self.summary.sentence()
     }
 
-    /// What was required and does not hold, a line each.
+    /// The requirements that were not met, one line for each.
     #[must_use]
     pub fn missed(&self) -> &[String] {
         &self.summary.missed

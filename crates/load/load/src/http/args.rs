@@ -47,7 +47,7 @@ pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     pub(crate) requests: RequestArgs<E>,
 }
 
-/// What is sent, where, and how.
+/// The requests, where they go, and how they are sent.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     /// Send requests to this URL, and one extra request first to check it [default: an embedded target]

@@ -92,8 +92,8 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// What a search requires if no criterion [names errors](Criterion::names_errors): at most one
-    /// request in a hundred fails.
+    /// The requirement of a search if no criterion [names errors](Criterion::names_errors): at most 1 % of requests
+    /// fail.
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
@@ -215,7 +215,7 @@ impl Criterion {
     }
 }
 
-/// What does not hold, in words.
+/// Describes each criterion that does not hold.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
     judged(criteria, figures).into_iter().filter_map(|required| required.missed).collect()
 }

@@ -73,7 +73,7 @@ pub(crate) struct Summary {
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
-/// What tells a run from others.
+/// Identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
     /// Where requests went.
@@ -88,7 +88,7 @@ pub(crate) struct Title {
     pub(crate) given: BTreeSet<String>,
     /// Whether nobody chose the rate at which a server was loaded.
     pub(crate) rate_is_default: bool,
-    /// What it ran on.
+    /// The machine that it ran on.
     pub(crate) machine: Machine,
 }
 

@@ -172,8 +172,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. Of those that it does not tell apart, the lowest says which
-    /// bucket they belong to, and the middle how long they are.
+    /// Adds the times of a histogram. Each of its steps is a range of times: the lowest of them decides to which bucket
+    /// the step is added, and the middle is added to the sum.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

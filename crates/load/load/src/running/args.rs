@@ -219,7 +219,7 @@ impl RunArgs {
         is_server && self.settings.contains_key("rate_is_default")
     }
 
-    /// What the results must be like.
+    /// The criteria that the results must meet.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let figure = |requirement: &Requirement| match requirement {
             Requirement::Figure(criterion) => Some(criterion.clone()),

@@ -45,11 +45,11 @@ pub(crate) fn boxed<'a, T: Backend>(
     Box::new(|args| Ok(Arc::new(make(args)?)))
 }
 
-/// What a run needs.
+/// Everything that a run needs before it starts.
 pub(crate) struct Setup {
     /// The options as given.
     pub(crate) args: RunArgs,
-    /// What is loaded.
+    /// The target of the load.
     pub(crate) target: Arc<dyn AnyBackend>,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
@@ -85,8 +85,8 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Makes the target, sees whether it is there, and opens the files. What is in them stays. The
-    /// `inputs` are files that the target is made from.
+    /// Makes the target, checks that it is available, and opens the files, whose contents stay until they are written.
+    /// The `inputs` are files that the target is made from.
     pub(crate) fn new<T: Backend>(
         args: RunArgs,
         inputs: &[Input<'_>],

@@ -27,7 +27,7 @@ pub(crate) struct Snapshot {
     /// The planned end of the schedule, since its start, if it is known.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
-    /// The requested rate or shape, as it is written.
+    /// The requested rate or shape, as written.
     pub(crate) load: String,
     /// Whether that is a shape.
     pub(crate) is_shape: bool,

@@ -22,7 +22,7 @@ struct Entry<'options> {
     arguments: Vec<String>,
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file, and its place there.
 #[derive(Debug, PartialEq)]
 struct Wrong {
     /// A byte of the file.
@@ -96,7 +96,7 @@ fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Ar
     options.get_arguments().find(|option| named(option))
 }
 
-/// What to say about a name that is no option.
+/// The error message for a name that is not an option.
 fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
         return format!("{name:?} is a table; write its lines without one");
@@ -119,7 +119,7 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// The values of an option, each as it is written on the command line; an empty one for a flag.
+/// The values of an option, each in the form of the command line; an empty one for a flag.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {
@@ -143,7 +143,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// The digits of an integer. One of more than 127 bits stays as it is, and no option takes it.
+/// The digits of an integer. One of more than 127 bits stays unchanged, and no option takes it.
 fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())
         .map_or_else(|_| number.to_string(), |number| number.to_string())
@@ -160,8 +160,8 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Whether clap takes the arguments of one option. What other options it needs or excludes is
-/// checked when all of them are together.
+/// Whether clap accepts the arguments of one option. The other options that it needs or excludes are
+/// checked later, with all arguments together.
 fn check(options: &Command, arguments: &[String]) -> Result<(), String> {
     let words = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let elsewhere = |error: &Error| {

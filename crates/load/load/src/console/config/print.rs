@@ -1,7 +1,7 @@
 //! Prints options as a configuration file.
 //!
-//! What was given is a value. Defaults are comments: as values they would be given, and then
-//! exclude other options; and the file would keep them when a later version has better ones.
+//! Options that were given become values. Defaults become comments. As values, defaults would count as given: they
+//! would exclude other options, and the file would keep them when a later version has better ones.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};

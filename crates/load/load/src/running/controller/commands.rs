@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "a rounded rate is the number as it is written")]
+    #[expect(clippy::float_cmp, reason = "a rounded rate equals the number in the source")]
     fn a_step_up_and_a_step_down_end_where_they_began() {
         for hz in [5_000.0, 333.3, 0.5, 1e6, 7.0] {
             assert_eq!(four_digits(four_digits(hz * 1.1) / 1.1), hz);

@@ -125,12 +125,12 @@ type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 /// The result of a call or an opening with this number.
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
-/// A target that does as it is told, and whose calls are of this type. All targets whose calls await are of one type,
-/// and so are all that block, because the run is compiled for each type.
+/// A target whose results a test chooses, with calls of this type. All asynchronous targets have one type, and so do
+/// all blocking targets, because the run is compiled for each type.
 struct Told<C> {
-    /// What becomes of which opening, counted from 0, which is the one to see whether it is there.
+    /// The result of each opening. Openings are counted from 0; opening 0 checks that the target is available.
     open: Becomes<Result<(), Failure>>,
-    /// What becomes of the call for which slot.
+    /// The result of the call for each slot.
     call: Becomes<C>,
     opened: AtomicU64,
     /// The slots of all calls, and the sessions and threads that they were on.

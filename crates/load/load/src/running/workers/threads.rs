@@ -130,7 +130,7 @@ impl Thread {
     }
 }
 
-/// What one thread does.
+/// The part of the load that one thread runs.
 struct ThreadLoad {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The state of a worker.
 pub(crate) struct Worker<T: Backend> {
     target: Arc<T>,
-    /// What all workers share.
+    /// The state that all workers share.
     shared: Arc<RunShared>,
     /// The record of its thread.
     recorder: Arc<Recorder>,
@@ -30,7 +30,7 @@ pub(crate) struct Worker<T: Backend> {
     index: usize,
     /// None if it has to be opened.
     session: Option<T::Session>,
-    /// What calls are kept to.
+    /// Applies the timeout to calls.
     guarded: Guarded,
 }
 

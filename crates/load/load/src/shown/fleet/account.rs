@@ -102,7 +102,7 @@ impl Display for Bounds<'_> {
     }
 }
 
-/// The account as it is written to JSON.
+/// The account in JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct AccountObject {
     expected: u64,

@@ -91,7 +91,7 @@ fn trouble(node: &NodeAccount) -> Option<String> {
     (!parts.is_empty()).then(|| format!("node {}    {}", node.number, parts.join(", ")))
 }
 
-/// The status as it is written to JSON.
+/// The status in JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct StatusObject {
     run: String,

@@ -1,5 +1,5 @@
-//! The frame of a chart: its heading, its axes, its key. What is drawn into it is stretched to the
-//! width of the page; letters and strokes are not, so a chart can be read on any screen.
+//! Draws the frame of a chart: its heading, its axes, its key. The contents of the frame are stretched to the width of
+//! the page; letters and strokes are not, so a chart can be read on any screen.
 
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write as _;

@@ -127,8 +127,8 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// What shades stand for, from the fewest slots per second to the most. Where the most are less than
-/// ten times the fewest, all are many.
+/// The scale of the shades, from the fewest slots per second to the most. If the most are less than ten times the
+/// fewest, the scale begins at a tenth of the most, so all shades are dark.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     fewest: f64,

@@ -46,7 +46,7 @@ impl Widget for Course<'_> {
         let rates = self.spans.iter().flat_map(|span| [span.asked_hz, span.achieved_hz]);
         let hz = rates.fold(0.0, f64::max);
         let top = round_up(if hz > 0.0 { hz } else { 1.0 }, &ROUND);
-        // Single dots over a line are told apart without colours, also where both are in one row.
+        // Single dots over a line can be distinguished without colours, even if both are in one row.
         let line = (&achieved, ACHIEVED, Marker::Braille, GraphType::Line);
         let dots = (&asked, ASKED, Marker::Dot, GraphType::Scatter);
         let lines = [line, dots].map(|(points, colour, marker, kind)| {

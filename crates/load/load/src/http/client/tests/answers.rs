@@ -203,7 +203,7 @@ fn invalid_chunked_bodies() {
         ("no size", chunked("\r\nok\r\n0\r\n\r\n")),
         ("an extension without a size", chunked(";a\r\nok\r\n0\r\n\r\n")),
         ("a blank before the size", chunked(" 2\r\nok\r\n0\r\n\r\n")),
-        ("a size that is none", chunked("g\r\nok\r\n0\r\n\r\n")),
+        ("a size without digits", chunked("g\r\nok\r\n0\r\n\r\n")),
         ("a negative size", chunked("-2\r\nok\r\n0\r\n\r\n")),
         ("a size with a prefix", chunked("0x2\r\nok\r\n0\r\n\r\n")),
         ("a size of two words", chunked("2 2\r\nok\r\n0\r\n\r\n")),
@@ -211,7 +211,7 @@ fn invalid_chunked_bodies() {
         ("no line feed after a size", chunked("2\rok\r\n0\r\n\r\n")),
         ("more than its size", chunked("2\r\nokay\r\n0\r\n\r\n")),
         ("a trailer without a name", chunked("0\r\n: b\r\n\r\n")),
-        ("a trailer that is none", chunked("0\r\nHTTP/1.1 200 OK\r\n\r\n")),
+        ("an invalid trailer", chunked("0\r\nHTTP/1.1 200 OK\r\n\r\n")),
         ("no return after a trailer", chunked("0\r\nA: b\nc: d\r\n\r\n")),
         ("no return at the end", chunked("0\r\n\n")),
     ]);
