@@ -2,7 +2,7 @@
 
 mod cluster;
 mod engine;
-mod judged;
+mod not_judged;
 mod port;
 mod proxy;
 mod ready;
@@ -11,6 +11,6 @@ mod wire;
 
 pub use cluster::Cluster;
 pub use engine::Engine;
-pub use judged::{judged, not_judged};
+pub use not_judged::not_judged;
 pub use proxy::{NewConnections, Proxy};
 pub use server::{Options, Server};

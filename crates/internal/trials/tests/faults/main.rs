@@ -80,7 +80,10 @@ fn all_started(outcome: &Outcome, frozen: usize) {
 /// Asserts a claim that holds only if the machine ran all nodes in time. Otherwise the test is not judged.
 fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     if !were_run && !holds {
-        return not_judged(Duration::from_millis(outcome.stalled_ms()));
+        let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
+        let latest = starts.map(|start| start.wait).max().unwrap_or_default();
+        let stalled = outcome.stalled_ms();
+        return not_judged(&format!("stalled for {stalled} ms, starts up to {latest:.1?} late"));
     }
     assert!(holds, "{}", outcome.summary());
 }

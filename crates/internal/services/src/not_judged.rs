@@ -1,0 +1,21 @@
+//! Reports tests that could not be judged.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::thread;
+
+/// Names a file. Each test that was not judged appends a line to it.
+const FILE: &str = "NANOPACE_NOT_JUDGED";
+
+/// Reports that this thread's test was not judged because the machine did not run it in time: prints the reason and
+/// appends it to the file in `NANOPACE_NOT_JUDGED`. `cargo xtask test` sets the variable, runs such tests once more,
+/// alone, and lists them.
+pub fn not_judged(reason: &str) {
+    println!("NOT JUDGED: {reason}");
+    let Some(file) = env::var_os(FILE) else { return };
+    let file = OpenOptions::new().append(true).create(true).open(file);
+    let name = thread::current().name().unwrap_or("a test").to_owned();
+    let written = file.and_then(|mut file| writeln!(file, "{name}: {reason}"));
+    written.unwrap_or_else(|error| println!("{FILE}: {error}"));
+}
