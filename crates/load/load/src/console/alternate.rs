@@ -19,7 +19,7 @@ use std::time::Duration;
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
 /// A terminal that takes nothing must not keep the process from ending.
-const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Shows the alternate screen, empty.
 pub(crate) fn enter() {
