@@ -520,8 +520,8 @@ impl PacerBuilder {
     }
 
     /// The schedule starts when a caller first asks for a slot, instead of now. For tools that build the pacer long
-    /// before their workers are ready: otherwise the time between would be backlog. [`resume`](Pacer::resume) starts it
-    /// too; [`pause`](Pacer::pause) cancels this setting.
+    /// before their workers are ready: otherwise the time between would be backlog. [`resume`](Pacer::resume) also
+    /// starts the schedule. [`pause`](Pacer::pause) cancels this setting.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

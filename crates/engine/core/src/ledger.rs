@@ -69,8 +69,8 @@ pub struct Ledger {
     pub granted: u64,
     /// Slots that were skipped because they were too late.
     pub skipped: u64,
-    /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot may count a
-    /// nanosecond before it can be taken. A [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead
+    /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot can be
+    /// included here 1 ns before it can be claimed. A [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead
     /// of those that are in use.
     pub backlog_slots: u64,
 }

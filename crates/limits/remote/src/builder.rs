@@ -71,7 +71,7 @@ impl<C> RemoteBuilder<C> {
 
     /// Takes tokens ahead, in blocks of what the rate brings in this time, and decides without the network as long as
     /// there are any: see [`RemoteKeyed`]. The time is 1 ms to 10 s, otherwise it is [`RemoteError::Ahead`]; 100 ms
-    /// is a good one. All limiters with one prefix should have the same time.
+    /// is a good one. Use the same `ahead` for all limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }

@@ -325,8 +325,8 @@ impl Slots {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// How many of this process's slots lie before the slot with this number in the whole load. Where stripes between
-    /// were forgotten, it is at most the number of slots before the next stripe that was not.
+    /// How many of this process's slots lie before the slot with this number in the whole load. If stripes
+    /// after the one found were discarded, the result is at most the number of slots before the next stripe that is kept.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));

@@ -161,7 +161,8 @@ impl LastPoll {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// How long the target had a request whose response is found now. The rest of its time may be due to the generator.
+    /// Returns the part of the service time of a request that is the target's, for a response found at `now`. The rest may be
+    /// due to the generator.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
