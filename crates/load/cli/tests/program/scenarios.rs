@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Output;
+use std::sync::OnceLock;
 
 /// User names with characters that are special in JSON, in headers and in URLs.
 const USERS: [&str; 3] = ["ann", "b\"o/b", "größe"];
@@ -85,9 +86,11 @@ fn shop(asked: &Asked) -> String {
     }
 }
 
+/// The file of users, which is written once, because tests that run side by side read it.
 fn users() -> String {
+    static FILE: OnceLock<String> = OnceLock::new();
     let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));
-    written("scenario-users.csv", format!("user\n{}", rows.concat()))
+    FILE.get_or_init(|| written("scenario-users.csv", format!("user\n{}", rows.concat()))).clone()
 }
 
 fn run(file: &str, options: &[&str]) -> Output {
