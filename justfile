@@ -54,7 +54,8 @@ cost:
     cost "an edit of a target" 5 - cargo build --release --bin function
     cd ..
     unset CARGO_TARGET_DIR
-    cargo clean --quiet
+    git clone --quiet . "$target/clone"
+    cd "$target/clone"
     cost "test command" 560 - cargo xtask test
 
 # Run the property tests with many more cases.
