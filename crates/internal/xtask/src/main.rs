@@ -14,9 +14,9 @@
 //! cargo xtask structure   only the structure: no circular dependencies between modules of a crate, and no items
 //!                         of the limits wing that are hidden from its documentation
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
-//! cargo xtask package     packages the published crates, unpacks them outside of the workspace and checks them
-//! cargo xtask release-check  the same, and runs their tests and examples, builds their documentation, and does
-//!                         a dry run of publishing
+//! cargo xtask package     packages the published crates, unpacks them outside of the workspace, compiles them with
+//!                         every combination of features, builds their documentation, and does a dry run of publishing
+//! cargo xtask release-check  the same, and runs their tests and examples there
 //! cargo xtask features    compiles every combination of the features of every published crate
 //! cargo xtask fresh-user  the README's example as a new user writes it, with a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
@@ -361,36 +361,12 @@ fn header() -> Result<String, String> {
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
-/// The packages compile, with their tests and examples. [`release`] also runs these.
+/// Checks all published crates as their users get them, except that no test runs: the test command runs the same tests.
 fn package() -> Vec<Step> {
     vec![
         unpacked(),
-        Step::new("published crates alone", || alone(&["check", "--all-targets"], &[])),
-    ]
-}
-
-/// Packages the published crates and unpacks them outside of the workspace.
-fn unpacked() -> Step {
-    let unpack = || package::unpack(Path::new(ROOT)).map(drop);
-    Step::telling("published crates, packaged and unpacked", unpack).required()
-}
-
-/// Checks all published crates as their users get them.
-fn release() -> Vec<Step> {
-    vec![
-        needed(&services::OF_TESTS, ""),
-        unpacked(),
-        Step::new("tests of the published crates, and their examples", || {
-            let words = ["--include-ignored".to_owned()];
-            let unpacked = of_unpacked();
-            built(&unpacked.each_ref().map(String::as_str), &words)
-                .is_some_and(|programs| succeed(&programs))
-        }),
-        Step::new("documentation tests of the published crates", || {
-            alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
-        }),
-        Step::new("benchmarks of the published crates compile", || {
-            alone(&["check", "--bench", "*"], &[])
+        Step::new("published crates alone, with their tests, examples and benchmarks", || {
+            alone(&["check", "--all-targets"], &[])
         }),
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
@@ -402,6 +378,29 @@ fn release() -> Vec<Step> {
                 && package::tells_whether_the_source_is_named(Path::new(ROOT))
         }),
     ]
+}
+
+/// Packages the published crates and unpacks them outside of the workspace.
+fn unpacked() -> Step {
+    let unpack = || package::unpack(Path::new(ROOT)).map(drop);
+    Step::telling("published crates, packaged and unpacked", unpack).required()
+}
+
+/// Checks the published crates as [`package`] does, and runs their tests outside of the workspace.
+fn release() -> Vec<Step> {
+    let tests = vec![
+        needed(&services::OF_TESTS, ""),
+        Step::new("tests of the published crates, and their examples", || {
+            let words = ["--include-ignored".to_owned()];
+            let unpacked = of_unpacked();
+            built(&unpacked.each_ref().map(String::as_str), &words)
+                .is_some_and(|programs| succeed(&programs))
+        }),
+        Step::new("documentation tests of the published crates", || {
+            alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
+        }),
+    ];
+    package().into_iter().chain(tests).collect()
 }
 
 fn features() -> Step {
