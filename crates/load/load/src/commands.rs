@@ -40,7 +40,7 @@ lists topics, such as rates, shapes and exit-codes.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  nanopace run --url http://127.0.0.1:8080/ --rate 2k/s -c 64 -z 1min
+  nanopace run http://127.0.0.1:8080/ --rate 2k/s -c 64 -z 1min
   nanopace run --shape \"ramp 100/s..5k/s 30s, hold 60s\" --arrivals poisson
   nanopace run --rate 100 --duration 6s -c 2 --target-stall 2s@2s
   nanopace run --requests 1000 --json - | jq .response_time_ns.p99
