@@ -395,3 +395,17 @@ fn a_test_is_ignored_only_for_what_it_needs() {
     }
     assert!(ignored > 0);
 }
+
+#[test]
+fn the_files_to_change_exist() {
+    let page = page();
+    let table = page.split("## Where to change things").nth(1).unwrap();
+    let table = table.split("\n## ").next().unwrap();
+    let paths: Vec<_> =
+        table.split('`').skip(1).step_by(2).filter(|it| it.contains("/src")).collect();
+    assert!(paths.len() > 10, "{paths:?}");
+    for path in paths {
+        let of_wing = |wing| root().join("crates").join(wing).join(path).exists();
+        assert!(["engine", "limits", "load"].into_iter().any(of_wing), "{path}");
+    }
+}
