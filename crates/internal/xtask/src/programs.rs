@@ -37,6 +37,11 @@ impl Program {
         Program { name: format!("{}: {}", self.name, names.join(", ")), words, ..self.clone() }
     }
 
+    /// Whether the program tests processes and links in real time, so that other programs would disturb it.
+    pub(crate) fn needs_the_machine(&self) -> bool {
+        self.name.starts_with("alone-") || self.name.ends_with(" of trials")
+    }
+
     /// The test programs in the output of cargo, with these arguments: `messages` has one JSON object per line.
     pub(crate) fn told_in(messages: &str, words: &[String]) -> Vec<Program> {
         let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());

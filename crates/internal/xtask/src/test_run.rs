@@ -1,4 +1,5 @@
-//! Runs test programs in parallel, and then runs tests that failed or were not judged once more, alone.
+//! Runs test programs in parallel, then those that need the whole machine one after the other, and then runs tests that
+//! failed or were not judged once more, alone.
 
 use crate::programs::Program;
 use crate::steps::shown;
@@ -37,8 +38,8 @@ impl NotJudged {
     }
 }
 
-/// Runs the programs with `run`, `lanes` at a time, and prints the output of each after it has ended. Returns whether
-/// all tests succeeded, at the latest when they ran alone.
+/// Runs the programs with `run`, `lanes` at a time, and afterwards those that need the whole machine. Prints the output
+/// of each after it has ended. Returns whether all tests succeeded, at the latest when they ran alone.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,
@@ -46,7 +47,10 @@ pub(crate) fn succeed(
     run: &(impl Fn(&Program) -> io::Result<Output> + Sync),
 ) -> bool {
     not_judged.take();
-    let ended = run_all(programs, lanes, run);
+    let (alone, parallel): (Vec<_>, Vec<_>) =
+        programs.iter().cloned().partition(Program::needs_the_machine);
+    let mut ended = run_all(&parallel, lanes, run);
+    ended.extend(run_all(&alone, 1, run));
     print_slowest(&ended);
     let unclear = not_judged.take();
     let again: Vec<_> = ended.iter().filter_map(|ended| ended.again(&unclear)).collect();
@@ -182,6 +186,25 @@ mod tests {
         assert_eq!(succeeds(["FAILED", "FAILED"], ""), (false, 2));
         assert_eq!(succeeds(["ok", "ok"], "law: stalled for 0.4 s\n"), (true, 2));
         assert_eq!(succeeds(["ok", "ok"], &"law: stalled\n".repeat(4)), (false, 2));
+    }
+
+    #[test]
+    fn programs_that_need_the_machine_run_after_the_others_and_alone() {
+        let names = ["alone-1 of cli", "laws-1 of core", "fleet-1 of trials", "load-1 of load"];
+        let programs = names.map(|name| Program::new(name, "/", name, &[]));
+        let (running, began) = (Mutex::new(0), Mutex::new(Vec::new()));
+        let run = |program: &Program| {
+            *running.lock().unwrap() += 1;
+            began.lock().unwrap().push((program.to_string(), *running.lock().unwrap()));
+            thread::yield_now();
+            *running.lock().unwrap() -= 1;
+            Ok(Output { status: ExitStatus::default(), stdout: Vec::new(), stderr: Vec::new() })
+        };
+        let file = temp_dir().join(format!("alone-{}", id()));
+        assert!(succeed(&programs, 3, &NotJudged(file), &run));
+        let began = began.into_inner().unwrap();
+        let last = [("alone-1 of cli".to_owned(), 1), ("fleet-1 of trials".to_owned(), 1)];
+        assert_eq!(began[2..], last);
     }
 
     #[test]
