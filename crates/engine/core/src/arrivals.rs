@@ -23,12 +23,11 @@ use std::time::Duration;
 
 /// How arrivals are spread: evenly, at random, or as they were recorded.
 ///
-/// A rate or a [`Shape`](crate::Shape) says how many slots are due by a moment on the whole. An
-/// arrival process, set by [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), says how the
-/// single slots lie around that: it turns the number of a slot into
-/// the *count* at which it is due, and the time at which the load reaches that count is the slot's
-/// intended start. At a rate of 100/s a count of 1 is 10 ms. All processes but a replay have one
-/// slot per count in the long run, so they never change the load.
+/// A rate or a [`Shape`](crate::Shape) sets how many slots are due by each moment on average. An arrival process, set
+/// by [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), sets where each single slot lies: it converts the
+/// number of the slot to the *count* at which the slot is due. The slot's intended start is the time at which the load
+/// reaches that count. At a rate of 100/s a count of 1 takes 10 ms. Every process except a replay has one slot per
+/// count in the long run, so it does not change the load.
 ///
 /// | process | text | slot `n` is due at count | variance of the gaps |
 /// |---|---|---|---|
@@ -52,8 +51,8 @@ use std::time::Duration;
 /// # Cost
 ///
 /// Finding a slot takes some 10 to 60 ns if slots are asked for one after the other, and some microseconds otherwise.
-/// Memory stays at some kilobytes, however far the load goes. Slots that lie unevenly are drawn under a lock, many at
-/// once if many are due. Random processes have 2^63 slots.
+/// Memory stays at some kilobytes, however far the load goes. Uneven slots are computed under a lock, several at once
+/// if several are due. Random processes have 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -100,12 +99,11 @@ impl Arrivals {
         Arrivals(Kind::Gamma { shape: 1.0, seed })
     }
 
-    /// A Poisson process on condition that each run of `slots` slots fills exactly `slots` counts:
-    /// runs of this length have the same number of slots with every seed.
+    /// A Poisson process with exactly `slots` slots in each `slots` counts, whatever the seed.
     ///
-    /// Inside a run, positions are sorted uniforms: a Poisson process has that distribution once the number of its
-    /// arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966). Large runs need no more
-    /// memory than small ones. Very small ones, below some ten slots, take longer per slot.
+    /// Within such a run of slots, positions are sorted uniform random numbers: a Poisson process has that distribution
+    /// once the number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966).
+    /// Long runs need no more memory than short ones. Runs of fewer than ten slots or so take longer per slot.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
@@ -151,8 +149,8 @@ impl Arrivals {
     /// start, ascending. An offset that is lower than one before it counts as equal to the highest
     /// before it.
     ///
-    /// One count is one second. So the pacer's rate is the speed: 1/s plays as recorded, 2/s twice
-    /// as fast, and a ramp faster and faster. The schedule ends with the last offset.
+    /// One count is one second. So the pacer's rate is the speed of the replay: 1/s replays at the recorded speed, 2/s
+    /// twice as fast, and a ramp speeds up. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
     /// length. At most 2^20 of them are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
