@@ -28,9 +28,9 @@ const STILL: Duration = Duration::from_millis(100);
 /// "user:alice" = "5/s, 1000/h in 60"
 /// ```
 ///
-/// All of the configuration is in memory as well, and is read from there. A thread checks the file after every
-/// interval. If the file has another time, length or place on disk, the thread reads it, and makes the changes in one
-/// step ([`ConfigStore::apply`] describes what decisions see of that). A key with the same limits as before is not
+/// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
+/// If the file has another time, length or place on disk, the thread reads it, and makes the changes in one step
+/// ([`ConfigStore::apply`] describes how decisions see the changes). A key with the same limits as before is not
 /// affected.
 ///
 /// # Guarantees
@@ -41,8 +41,8 @@ const STILL: Duration = Duration::from_millis(100);
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new file aside, flush
 ///   it, and move it to its place in one step. A reader therefore has the old document or the new one. An editor may
 ///   write into the file itself. So a document takes effect only when two checks that lie 0.1 s apart or more have
-///   found the same file, or when it was moved to its place. A writer that stops for longer in the middle has written
-///   that document.
+///   found the same file, or when it was moved to its place. If a writer pauses for longer in the middle of a document,
+///   the incomplete document counts.
 /// * **Damage**: if the file is missing or not a valid document, the last good one stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
@@ -91,8 +91,7 @@ struct Seen {
 }
 
 impl FileConfig {
-    /// Reads the document, and checks the file after every interval from now on, in a thread of its own, until this
-    /// is dropped.
+    /// Reads the document. From now on, a separate thread checks the file after every interval, until this is dropped.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
@@ -121,7 +120,7 @@ impl FileConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Why the file at the last check is not in force. `None` if it is.
+    /// Why the document that the last check has found is not in force. `None` if it is in force.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()

@@ -16,8 +16,8 @@ use std::time::Duration;
 /// The field of the version, beside those of the limits.
 const VERSION: &str = "v";
 
-/// A configuration in a store that any number of processes follow, and any of them may change. Both
-/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) take it.
+/// A configuration in a store. Any number of processes follow it, and any of them may change it. Both
+/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) accept it.
 ///
 /// ```no_run
 /// use nanopace_keyed::{ConfigStore, Scope};
@@ -34,9 +34,9 @@ const VERSION: &str = "v";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// All of the configuration is in memory as well, and is read from there. A thread asks the store for the version
-/// after every interval. If it has changed, the thread reads the configuration, and makes the changes in one step
-/// ([`ConfigStore::apply`] describes what decisions see of that).
+/// The whole configuration is in memory as well, and is read from there. A thread asks the store for the version after
+/// every interval. If the version has changed, the thread reads the configuration, and makes the changes in one step
+/// ([`ConfigStore::apply`] describes how decisions see the changes).
 ///
 /// # Guarantees
 ///
@@ -75,11 +75,12 @@ struct Seen {
 }
 
 impl RemoteConfig {
-    /// Reads the configuration with that name, which may be empty, and checks for changes after every interval from
-    /// now on, in a thread of its own, until this is dropped.
+    /// Reads the configuration with that name, which may be empty. From now on, a separate thread checks for changes
+    /// after every interval, until this is dropped.
     ///
     /// # Errors
-    /// [`RemoteError::Store`] if it cannot be read, [`RemoteError::Config`] if an entry is not a limit, [`RemoteError::Thread`].
+    /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
+    /// [`RemoteError::Thread`].
     pub fn follow(
         store: &Remote,
         name: impl Into<String>,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 ///
 /// # Connections
 ///
-/// A thread makes connections, and makes them again when they are lost. No decision waits for one longer than
+/// A thread makes connections, and makes them again when they are lost. No decision waits for a connection longer than
 /// [`Settings::timeout`].
 #[derive(Clone, Debug)]
 pub struct Remote {
@@ -46,8 +46,8 @@ impl Remote {
         Ok(store)
     }
 
-    /// The same without waiting for the store. Until a connection is made, the store is lost, and
-    /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    /// Like [`connect`](Remote::connect), without waiting for the store. Until a connection is made, the store counts
+    /// as lost, and [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
     /// [`RemoteError::Url`], [`RemoteError::Thread`].

@@ -84,7 +84,7 @@ impl Pool {
         self.breaker.is_open()
     }
 
-    /// Waits until there is a connection. The last error if that takes too long.
+    /// Waits until there is a connection. If that takes too long, returns the last error.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
@@ -124,12 +124,12 @@ impl Pool {
         })
     }
 
-    /// Calls a script that is no decision, within the timeout of a connection.
+    /// Calls a script for something other than a decision, within the timeout of a connection.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
-    /// Runs a command that is no decision, within the timeout of a connection.
+    /// Runs a command for something other than a decision, within the timeout of a connection.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
         self.use_link(deadline, |link| link.query(command, deadline))
@@ -176,7 +176,7 @@ impl Pool {
         let mut shared = self.lock();
         shared.last_error = Some(error.clone());
         if self.breaker.fails() || matches!(error, StoreError::Connection(_)) {
-            // The idle connections are no better.
+            // The idle connections are likely to be broken, too.
             shared.connections -= shared.idle.len();
             shared.idle.clear();
         }

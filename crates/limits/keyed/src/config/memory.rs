@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A configuration in memory, which ends with the process.
+/// A configuration in memory, which is lost when the process ends.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};

@@ -70,7 +70,7 @@ impl FastPath {
 
     /// Moves the word into the guarded state. The caller has just taken the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
-        // Relaxed: only who holds the lock lays it open or takes it in. Model: as below.
+        // Relaxed: only the holder of the lock opens or closes the fast path. Model: as below.
         if self.word.load(Relaxed) == CLOSED {
             return;
         }

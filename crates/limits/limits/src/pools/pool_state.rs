@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a request did not get its tokens. None were taken.
+/// Why a request did not get its tokens. It has taken none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AcquireError {
@@ -22,12 +22,12 @@ pub enum AcquireError {
         "the request is larger than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
     ExceedsCapacity {
-        /// The most that the pool can hold.
+        /// The most tokens that the pool can hold.
         capacity: u64,
     },
 }
 
-/// The result for a caller that waits: when its tokens were there, on the quota's schedule.
+/// The result for a caller that waits: the moment at which its tokens had come, by the quota's schedule.
 pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ struct Waiter {
 
 impl Waiter {
     fn tell(self, answer: Answer) {
-        // The caller waits, so it listens.
+        // An error is impossible: the caller waits, so it listens.
         let _ = self.answer.send(answer);
     }
 }

@@ -153,7 +153,7 @@ impl RefilledBucket {
         self.stock().quota
     }
 
-    /// Changes the capacity. Tokens that do not fit are gone.
+    /// Changes the capacity. Tokens that do not fit are discarded.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
@@ -161,7 +161,7 @@ impl RefilledBucket {
         self.stock().set_capacity(capacity, self.clock.now())
     }
 
-    /// The most tokens that it holds.
+    /// The most tokens that the bucket can hold.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.stock().capacity

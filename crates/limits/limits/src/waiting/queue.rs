@@ -4,11 +4,11 @@
 //! again then. The others wait to become first. A request that leaves the first place, admitted or not, wakes
 //! the next one. So an admission takes one wake-up, however long the queue is, and no waiter overtakes another.
 //!
-//! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is
-//! rejected ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first stores from when on it is admitted
-//! ([`LastTry`]), and the rejection names no earlier moment. A first that stops asking does not keep others out
-//! for ever: they yield until a second after the moment at which it should have asked again. A request that has
-//! become first and has not asked yet should ask at the moment at which another one first yields to it.
+//! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
+//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first stores from when on it is admitted ([`LastTry`]), and
+//! the rejection names no earlier moment. If the first stops asking, the others do not yield for ever: they yield until
+//! a second after the moment at which it should have asked again. A request that has become first and has not asked yet
+//! should ask at the moment at which another request first yields to it.
 //!
 //! The waiters of all keys are counted. If there are none, a request that does not wait learns that by one load.
 //! It loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks

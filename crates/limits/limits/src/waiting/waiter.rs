@@ -34,8 +34,8 @@ pub trait Waitable {
     /// The clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
-    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. It may
-    /// run twice, and then nothing is left of the first time.
+    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. The step
+    /// may run twice; then the first run has no effect.
     ///
     /// # Errors
     /// Those of the step, and other reasons to reject a request for the key.
@@ -60,10 +60,10 @@ pub enum Step<T> {
     Until(Nanos),
 }
 
-/// A request that waits. Dropping it leaves the queue and refunds what it has taken.
+/// A request that waits. Dropping it leaves the queue and refunds the costs that were counted.
 ///
-/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. An event loop of your own drives it with
-/// [`step`](Waiter::step).
+/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive waiters themselves. Your own event loop drives one
+/// by calling [`step`](Waiter::step).
 pub struct Waiter<'a, G: Waitable> {
     limiter: G,
     wait: Wait<'a>,
@@ -74,7 +74,7 @@ pub struct Waiter<'a, G: Waitable> {
     admitted: Option<(Receipt, Nanos)>,
 }
 
-/// How a wait ends.
+/// The result of a wait.
 type End<G> = Result<Duration, WaitError<<G as Waitable>::Refusal>>;
 
 impl<'a, G: Waitable> Waiter<'a, G> {
@@ -86,7 +86,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
     }
 
-    /// Is admitted if it is this request's turn. [`Step::Done`] has how long it waited.
+    /// Admits the request if it is its turn. [`Step::Done`] contains the time that it has waited.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.limiter.clock().now();
         if let Some((_, moment)) = self.admitted {
