@@ -1,5 +1,5 @@
-//! Measures how long waking takes, to set the timer that much earlier than a slot, and limits how long tasks may hold
-//! on to the processor after they were woken early.
+//! Measures how long waking takes, so that the timer can ring that much earlier than a slot. Limits how long tasks may
+//! hold on to the processor after they were woken early.
 
 use nanopace::Nanos;
 use std::time::Duration;
