@@ -1,7 +1,7 @@
 //! The schedule: when each slot starts, how late starts change it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. The timeline has
-//! the lock under which a schedule is read and changed.
+//! This module is plain data and arithmetic, without atomics and without a clock: every moment is an argument, in
+//! nanoseconds. The timeline has the lock under which a schedule is read and changed.
 //!
 //! # Words
 //!
@@ -13,9 +13,9 @@
 //! * A slot is *settled* once it has been judged, or counts as judged: `settled` is the last such position.
 //! * Time is *forfeited* when a late start moves the slots after it. The forfeited time is `idle` in the account.
 //! * `asked` counts the slots that the load would have had without forfeits.
-//! * Time is *owed* when a late start moves no slot, but those after it may only start at a multiple of the rate. The
-//!   segment that runs at that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed
-//!   once it has come as far as the schedule.
+//! * Time is *owed* when a late start moves no slot, but the slots after it may start at a multiple of the rate at
+//!   most. The segment that runs at that multiple is the *catch-up*. Slots that the catch-up has reached are *paid*.
+//!   Nothing is owed any more once the catch-up has reached the schedule.
 //!
 //! # Rules
 //!
@@ -328,9 +328,9 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
-    /// and no slot moves, if the process has a slot from there on that lies before `next`. Slots from `next` on may
-    /// still move.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If the
+    /// process has a slot from there on that lies before `next`, returns false, and no slot moves. Slots from `next` on
+    /// may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
@@ -346,17 +346,17 @@ impl Schedule {
         }
     }
 
-    /// Gives this process what is leased, from the slot with the number `from` in the whole load on, and nothing
-    /// yet after that. False, and no slot moves, if a slot there may have started. A slot that is intended to start
-    /// within `lead_ns` counts as one that may have: it may start without the lock meanwhile.
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
+    /// slots yet after the leases. If a slot there may have started, returns false, and no slot moves. A slot that is
+    /// intended to start within `lead_ns` counts as one that may have started: it may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
         let not_started = first_after(self.intended_within(lead_ns, now));
         self.leave_line(from, not_started, now);
         self.history.lease(from, leases, not_started)
     }
 
-    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`.
-    /// Returns the number of the slot that it begins with.
+    /// Gives this process the slots of these leases, beginning with the first slot that may be leased, but not before
+    /// `from`. Returns the number of the slot with which the leases begin.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,
@@ -457,9 +457,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// For recorded arrivals: if many before `next` are remembered, reads ahead of it and forgets those that are past.
-    /// `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or will get
-    /// again.
+    /// For recorded arrivals: if many arrivals before `next` are remembered, reads arrivals ahead of `next` and forgets
+    /// past ones. `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or
+    /// will get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,

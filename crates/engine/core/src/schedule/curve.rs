@@ -129,9 +129,9 @@ impl Curve {
     }
 
     /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count is
-    /// not reached: it waits until the rate rises again. But what was reached before this piece began stays reached
-    /// then. Otherwise, where a load was corrected to less, the position lies before the anchor until the load has come
-    /// there again.
+    /// not reached: it waits until the rate rises again. The result is then never before the anchor, because the slots
+    /// up to the anchor were reached before this piece began. At other times, after a correction to less, the result
+    /// can be before the anchor, until the load has come there again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));

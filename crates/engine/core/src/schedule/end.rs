@@ -1,7 +1,7 @@
 //! The end of a schedule that has one: after a number of slots, after a time, or with its shape.
 //!
-//! An end by count or by duration excludes its own position or moment; the end of a shape includes its last
-//! nanosecond. An end *by time* is one by duration or by shape. The account of time ends with the first of all.
+//! An end by count or by duration excludes its own position or moment; the end of a shape includes its last nanosecond.
+//! An end *by time* is one by duration or by shape. The account of time ends with the earliest of all ends.
 
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};

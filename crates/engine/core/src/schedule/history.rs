@@ -317,15 +317,16 @@ impl History {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
-    /// no slot moves, if a slot there may have started. Slots before `next` may have.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If a slot
+    /// there may have started, returns false, and no slot moves. Slots before `next` may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
-    /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
-    /// after that. False, and no slot moves, if a slot there may have started. Slots before `not_started` may have.
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
+    /// slots yet after the leases. If a slot there may have started, returns false, and no slot moves. Slots before
+    /// `not_started` may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_not_started(not_started))
