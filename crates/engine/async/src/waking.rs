@@ -29,7 +29,7 @@ pub(crate) struct Waking {
 }
 
 impl Waking {
-    /// Learns from a wake-up that came this much later than the timer was set for.
+    /// Updates the estimates with a wake-up that came this much later than the timer was set for.
     pub(crate) fn learn(&mut self, late: Duration) {
         let late = late.min(MOST);
         self.most =

@@ -413,7 +413,7 @@ impl Schedule {
         }
     }
 
-    /// Lets the schedule's time go on. Slots stay as late as they were.
+    /// Continues the schedule's time. Slots stay as late as they were.
     pub(crate) fn resume(&mut self, now: i64) {
         self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };

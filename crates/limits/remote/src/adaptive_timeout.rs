@@ -45,7 +45,7 @@ impl AdaptiveTimeout {
 /// The estimate of RFC 6298, which TCP uses for retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
-    /// The smoothed round trip, and its smoothed variation. None before the first one.
+    /// The smoothed round trip, and its smoothed variation. None before the first response.
     usual: Option<(Duration, Duration)>,
     /// The number of missed responses in a row, up to 8.
     missed: u32,

@@ -127,7 +127,7 @@ impl Alarms {
 }
 
 impl Shared {
-    /// Wakes the tasks whose alarms go off now, and always the first one.
+    /// Wakes the tasks whose alarms go off now. Always wakes at least the first task.
     fn ring(&self) {
         let mut woken = Vec::new();
         let mut queue = self.queue.lock();
@@ -174,7 +174,7 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// The timer may then ring without need, and is set correctly at that time.
+    /// The timer may then ring once without need; after that ring it is set correctly.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

@@ -99,7 +99,7 @@ impl Curve {
         ((known.revision, known.position) == (revision, position)).then_some(known.time)
     }
 
-    /// The time of `position`. It is kept for the next caller that asks in this revision of the schedule.
+    /// The time of `position`. The time is kept for the next caller that asks in this revision of the schedule.
     #[inline]
     pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
         self.known_time(position, revision).unwrap_or_else(|| {
@@ -109,8 +109,8 @@ impl Curve {
         })
     }
 
-    /// When a slot starts that lies at the load's count `load_count`. If the load has that count at `since` or later,
-    /// that is never before `since`. `i64::MAX` if never, and for [`Count::MAX`], a count that is not known yet.
+    /// When the slot that lies at the load's count `load_count` starts. If the load has that count at `since` or later,
+    /// the start is never before `since`. `i64::MAX` if never, and for [`Count::MAX`], a count that is not known yet.
     #[inline]
     fn time_of_count(&self, load_count: Count) -> i64 {
         if load_count == Count::MAX {

@@ -194,7 +194,7 @@ proptest! {
         }
     }
 
-    /// Cuts of cuts are no deeper, and no longer as text.
+    /// Cutting a part again makes a shape no deeper, and its string no longer.
     #[test]
     fn a_part_of_a_part_is_a_part(shape in shapes(), at in moments(), then in moments(), t in moments()) {
         let (a, b) = (moment(&shape, at), moment(&shape, then));

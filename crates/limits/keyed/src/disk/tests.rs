@@ -55,7 +55,7 @@ impl Disk {
         DiskConfig::on(PathBuf::from("limits"), LockedFile::of(file)).unwrap()
     }
 
-    /// All limits after a power cut, and after the death of the process only.
+    /// The limits that are left after a power cut, and those that are left if only the process dies.
     fn left(&self) -> [ConfigSnapshot; 2] {
         let state = self.0.lock().unwrap().clone();
         [state.kept, state.seen].map(|bytes| Disk::of(bytes).opened().snapshot())

@@ -131,8 +131,8 @@ impl Counts {
         [(before, self.before), (now, self.now)].into_iter().filter(|(_, count)| *count > 0)
     }
 
-    /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter), unless at once. These are
-    /// the counts at `now`, and `n` is not above `limit`.
+    /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter); none if they are admitted at
+    /// once. These are the counts at `now`, and `n` is not above `limit`.
     #[inline]
     pub(crate) fn slides_in(
         self,
