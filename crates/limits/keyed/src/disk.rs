@@ -52,8 +52,8 @@ use tables::write;
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that
-    /// the same change comes last in both.
+    /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that both
+    /// apply changes in the same order.
     database: Mutex<Option<Database>>,
     file: LockedFile,
     path: PathBuf,
@@ -79,8 +79,8 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// The database with the content of the cache. After an error, the failed change may be on disk all the same, so
-    /// it is undone there.
+    /// The database with the content of the cache. After an error, the failed change may be on disk nevertheless, so it
+    /// is undone there.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 
@@ -124,8 +124,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store at `path`. It is written aside and moved there when it is complete, unless another process
-/// was faster.
+/// Creates an empty store at `path`, unless another process has created it. The store is written aside and moved there
+/// when it is complete.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;
@@ -150,12 +150,12 @@ fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), Co
     Ok((database, cache))
 }
 
-/// Turns an error of the database in the file at `path` into one of ours.
+/// Converts an error of the database in the file at `path`.
 fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {
         Error::DatabaseAlreadyOpen => ConfigError::InUse { path },
-        // A pointer leads past the end of the file, or before its beginning.
+        // A pointer in the file leads past the end of the file, or before its beginning.
         Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
         {

@@ -83,7 +83,7 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The fingerprint of the document that was read last, unless the document may change and keep its fingerprint.
+    /// The fingerprint of the document that was read last. None if the document may change and keep its fingerprint.
     fingerprint: Option<Fingerprint>,
     /// The fingerprint of the file at the last checks, and since when it has not changed.
     found: Option<(Fingerprint, Instant)>,
@@ -169,7 +169,7 @@ impl Followed {
         }
     }
 
-    /// Reads the file, unless it is the document that was read last. The fingerprint was taken before.
+    /// Reads the file, unless it is the document that was read last. The fingerprint was taken before this call.
     fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
         if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;
@@ -197,7 +197,7 @@ impl Followed {
 }
 
 impl Seen {
-    /// Whether no writer is active in the file, which has that fingerprint `now`.
+    /// Whether no writer is active in the file. `fingerprint` is the file's fingerprint at the time `now`.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
@@ -218,7 +218,7 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    /// A file that was written counts when it has stopped changing, a file that was moved there counts at once.
+    /// A file that was written counts when it has stopped changing; a file that was moved there counts at once.
     #[test]
     fn a_document_counts_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
@@ -249,7 +249,7 @@ mod tests {
         (directory, path, config)
     }
 
-    /// Reading the file removes entries that are only in memory.
+    /// A test sees whether the file was read, because reading it removes entries that are only in memory.
     #[test]
     fn a_document_is_read_again_only_if_it_may_be_another() {
         let (_directory, path, config) = followed();

@@ -307,7 +307,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Counts the actual cost of a request, and wakes the first in the key's queue.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
-        // A key that was stored only now had nothing to refund.
+        // There is no key if it was stored only now: then it had nothing to refund.
         if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
             queue.wake_first(&key);
         }

@@ -238,7 +238,7 @@ impl Limiter {
         }
     }
 
-    /// Decides under the lock. Not inlined: otherwise the fast path would save registers for it.
+    /// Decides under the lock. Not inlined: otherwise the fast path would have to save registers for it.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
@@ -258,7 +258,7 @@ impl Limiter {
         answer
     }
 
-    /// Like [`answer`](Limiter::answer), with what is left.
+    /// Like [`answer`](Limiter::answer), and returns what is left.
     fn decided<E>(
         &self,
         costs: Costs<'_>,

@@ -1,4 +1,4 @@
-//! Several limits at once, which can be parsed from text and replaced by others.
+//! Several limits at once, which can be parsed from a string and replaced by others.
 
 mod export;
 mod limit;
@@ -150,7 +150,7 @@ impl Limits {
         Ok(self.decide_each(state, now, costs))
     }
 
-    /// Describes the limit that rejected the request for the longest time, or else the tightest one.
+    /// Describes the limit that rejected the request for the longest time, or else the limit with the least left.
     fn decide_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
         let answer = self.try_acquire_each(state, now, costs);
         let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The field of the version, beside those of the limits.
+/// The field of the version, next to the fields of the limits.
 const VERSION: &str = "v";
 
 /// A configuration in a store. Any number of processes follow it, and any of them may change it. Both
@@ -64,7 +64,7 @@ struct Followed {
     store: Remote,
     name: String,
     config: MemoryConfig,
-    /// Locked from a look at the store until its content is in force.
+    /// Locked from a read of the store until its content is in force.
     seen: Mutex<Seen>,
 }
 
@@ -146,7 +146,7 @@ impl Followed {
         seen.trouble = looked.err().map(Arc::new);
     }
 
-    /// Makes the changes of the store, if there are any.
+    /// Reads the store if its version has changed, and makes the changes.
     fn look(&self, seen: &mut Seen) -> Result<(), RemoteError> {
         let version = self.ask::<Option<u64>>(cmd("HGET").arg(&self.name).arg(VERSION))?;
         if version == seen.version {
@@ -156,7 +156,7 @@ impl Followed {
             return Err(RemoteError::Emptied);
         }
         let fields = self.ask::<HashMap<String, String>>(cmd("HGETALL").arg(&self.name))?;
-        // The version of these limits may be newer than the one that was read before.
+        // The version of these limits may be newer than the version that was read before.
         let version = fields.get(VERSION).and_then(|version| version.parse().ok());
         let after = read(&fields)?;
         let before = self.config.snapshot();

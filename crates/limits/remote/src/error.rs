@@ -208,7 +208,7 @@ fn by_code(code: &str, text: &str) -> StoreError {
         "NOPERM" => StoreError::Permission,
         "ERR" if says(NO_PERMISSION) => StoreError::Permission,
         "ERR" if says(&["DB index", "SELECT is not allowed"]) => StoreError::Database,
-        // The script fails on the value of this key, and on no other key.
+        // The script fails on the value of this key, but on no other key.
         "ERR" if says(&["user_script"]) => StoreError::Foreign,
         "WRONGTYPE" => StoreError::Foreign,
         "OOM" => StoreError::Full,
@@ -221,11 +221,11 @@ fn inner_code(text: &str) -> Option<&str> {
     said.split(' ').next()
 }
 
-/// The words of Redis 7.0, of later versions and Valkey, and of both outside of scripts.
+/// The words that Redis 7.0, later versions of Redis, and Valkey use, in scripts and outside of scripts.
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// The cause is inside an `Arc`.
+/// The kind of the cause, which is inside an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

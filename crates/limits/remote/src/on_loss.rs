@@ -41,7 +41,7 @@ pub enum OnLoss {
     LocalShare(u32),
 }
 
-/// The limits of another configuration, divided.
+/// The limits of another configuration, divided by a number of processes.
 #[derive(Debug)]
 pub(crate) struct Share<C> {
     pub(crate) of: Arc<C>,
@@ -88,7 +88,8 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     }
 }
 
-/// The whole requests of a part in each window; or one request, in as many windows as that takes.
+/// The whole number of requests for one part in each window. If that is less than one, one request in a window of as
+/// many periods as that takes.
 fn window(quota: Quota, parts: u64) -> Option<Quota> {
     match quota.count() / parts {
         0 => slower(quota, 1, parts.div_ceil(quota.count())),

@@ -22,7 +22,7 @@ pub struct Remote {
     owner: Arc<Owner>,
 }
 
-/// Ends the thread when no limiter is left.
+/// Ends the thread when it is dropped with the last limiter.
 #[derive(Debug)]
 struct Owner {
     pool: Arc<Pool>,

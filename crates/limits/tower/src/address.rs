@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// A network of one subscriber (RFC 6177): it has 2^64 addresses to choose from for each request.
+/// The default is the network of one subscriber (RFC 6177), who has 2^64 addresses to choose from for each request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)
@@ -23,7 +23,7 @@ impl Prefix {
         Prefix(bits.min(128))
     }
 
-    /// The address with the other bits zero. An IPv4 address stays whole, also one that a socket for both has mapped
+    /// The address with the other bits zero. An IPv4 address stays whole, even one that a dual-stack socket has mapped
     /// into IPv6 (RFC 4291, section 2.5.5.2).
     fn of(self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
@@ -166,7 +166,7 @@ impl Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// The entry of the first proxy. Only the proxies have written after it, so it is searched from the end.
+    /// The entry of the first proxy. Only the proxies have written after it, so the search starts from the end.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
@@ -189,7 +189,7 @@ impl<B> KeyOf<B> for Forwarded {
     }
 }
 
-/// The parts of a text, the last one first.
+/// The parts of a string, from the last to the first.
 fn from_the_end(
     text: &[u8],
     separator: u8,
@@ -208,8 +208,8 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). A proxy closes all its quotes, so
-/// open quotes before its entry do not matter.
+/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). Open quotes before a proxy's entry do
+/// not matter, because a proxy closes all its own quotes.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {

@@ -156,7 +156,7 @@ where
     }
 }
 
-/// Limits that many processes share by a store.
+/// Limits that many processes share through a store.
 #[cfg(feature = "remote")]
 mod remote {
     use super::{DecideKey, LimitsByKey};

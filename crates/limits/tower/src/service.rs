@@ -121,7 +121,7 @@ where
                 LimitFuture::decided(&self.settings, decided, &mut self.inner, request)
             }
             Deciding::Later(decision) => {
-                // The service that is ready waits for the decision.
+                // This inner service, which is ready, waits for the decision. A clone of it takes its place.
                 let other = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, other);
                 LimitFuture::deciding(Arc::clone(&self.settings), decision, inner, request)
@@ -157,7 +157,7 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// The request is admitted; `told` is for the header fields of its response.
+        /// The request is admitted. `told` is the decision for the header fields of its response.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

@@ -1,4 +1,4 @@
-//! One limit of any kind, and its text.
+//! One limit of any kind, and its string form.
 
 use crate::rules::{
     AggregatedState, AggregatedWindow, Counts, FixedWindow, Gcra, RollingCount, SlidingCounter,
@@ -64,7 +64,7 @@ pub(crate) const MOST_AT_ONCE: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LimitsError {
-    /// An invalid quota, or a burst that does not fit it.
+    /// An invalid quota, or a burst that is not valid for the quota.
     #[error(transparent)]
     Quota(#[from] QuotaError),
     /// A string that is not a number of slots.
@@ -87,7 +87,7 @@ pub enum LimitsError {
     /// Too many limits at once.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
-    /// A burst for a limit that has none.
+    /// A burst for a kind of limit that has no burst.
     #[error("only a rate has a burst: write it after a rate, as in `10/s burst 20`, or omit it")]
     NoBurst,
 }
@@ -205,13 +205,14 @@ impl Limit {
         }
     }
 
-    /// [`try_acquire`](Limit::try_acquire) for any limit, apart from the code of a rate, which is small enough to be inlined.
+    /// [`try_acquire`](Limit::try_acquire) for any limit. The code of a rate is separate, because it is small enough to
+    /// be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Forgets the refunds of a rate once they matter for no request any more. So an idle state equals a fresh one,
+    /// Forgets the refunds of a rate once they no longer matter for any request. So an idle state equals a fresh one,
     /// also when the limit changes.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {

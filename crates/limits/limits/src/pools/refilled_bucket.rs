@@ -63,7 +63,7 @@ pub(crate) struct Stock {
     quota: Quota,
     capacity: u64,
     cost: u64,
-    /// Never above the capacity.
+    /// The tokens in the bucket, at most the capacity.
     tokens: u64,
     ticks: Ticks,
     /// The number of the tick of the last refill.
@@ -198,7 +198,7 @@ impl Stock {
         Rejected::NotUntil(self.ticks.moment(self.refills.saturating_add(more)))
     }
 
-    /// The next refill comes one new period after the last one, or now if that has passed.
+    /// Changes the quota: the next refill comes one new period after the last one, or now if that has passed.
     fn set_quota(&mut self, quota: Quota, now: Nanos) -> Result<(), QuotaError> {
         self.refill(now);
         let last = self.ticks.moment(self.refills);

@@ -92,7 +92,8 @@ impl SlidingLog {
 }
 
 impl Rule for SlidingLog {
-    /// The admitted requests of the period without its older end: to whole nanoseconds, an interval shorter by one.
+    /// The admitted requests of the period, whose older end is excluded: in whole nanoseconds, that is an interval that
+    /// is shorter by one.
     type State = RollingCount;
 
     fn fresh(&self) -> RollingCount {

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// The first in the queue asks again after this time at the latest, in case a limit was changed without a wake-up.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The limits of one key and their queue, as a [`Waiter`] needs them: those of a [`Limiter`](crate::Limiter), a
-/// `Keyed` or a limiter of your own.
+/// The limits of one key and their queue, in the form that a [`Waiter`] needs: implemented for a
+/// [`Limiter`](crate::Limiter), a `Keyed` or your own limiter.
 pub trait Waitable {
     /// The owned form of a key.
     type Key: Hash + Eq + Borrow<Self::Asked>;
@@ -70,7 +70,8 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// Set while jitter passes, after the queue: what to refund if the waiter is dropped, and when the jitter ends.
+    /// Set during the jitter, after the queue: the receipt to refund if the waiter is dropped, and the end of the
+    /// jitter.
     admitted: Option<(Receipt, Nanos)>,
 }
 
@@ -105,8 +106,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Is admitted at once if the queue is empty or the cost is zero, or fails if it is never admitted or too late.
-    /// `None` if it has to enter the queue.
+    /// Tries to be admitted at once, if the queue is empty or the cost is zero. Fails if the request is never admitted,
+    /// or too late. `None` if the request has to enter the queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -127,7 +128,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// The error of a request that need not wait, because it is never admitted, or too late.
+    /// The error of a request that need not wait, because it is never admitted or would be admitted too late.
     fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match G::not_until(&refusal) {
             None => Some(WaitError::Rejected(refusal)),
@@ -155,8 +156,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and updates the queue under the same lock: the cost of an admitted request is counted;
-    /// otherwise the moment of the next try is stored. Forecasts for the requests after it need both.
+    /// Asks the limits, and updates the queue under the same lock: an admitted request is marked as counted; otherwise
+    /// the moment of the next try is stored. Forecasts for the requests after it need both.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -199,8 +200,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Stays in the queue, unless the request would be admitted too late. That is forecast when the request is new,
-    /// and once more at its deadline.
+    /// Stays in the queue, unless the request would be admitted too late. This is forecast when the request is new, and
+    /// once more at its deadline.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {
