@@ -30,7 +30,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Measures all of them in alternating rounds.
+    /// Measures all costs in alternating rounds.
     ///
     /// # Panics
     /// If a slot is lost.

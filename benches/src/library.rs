@@ -26,7 +26,7 @@ impl Target for Nothing {
     }
 }
 
-/// The same for blocking calls.
+/// A blocking driver that responds after it has yielded its thread once.
 #[derive(Debug)]
 struct Blocking;
 

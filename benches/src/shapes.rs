@@ -109,7 +109,7 @@ pub fn poisson_shared(threads: usize, span: Duration) -> Work {
     sweep::by_pacer(&pacers::late(poisson(), LATE).0, threads, span, Pacer::acquire)
 }
 
-/// The same with a lane for each thread.
+/// Threads that acquire random arrivals from one pacer, each with its own lane, slots due.
 ///
 /// # Panics
 /// When a slot is lost or granted twice.

@@ -36,7 +36,7 @@ pub fn shared(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::acquire)
 }
 
-/// The same with `try_acquire`.
+/// Threads that take slots from one pacer with `try_acquire`, slots due, and read the wait time.
 ///
 /// # Panics
 /// If a slot is lost, granted twice or refused.

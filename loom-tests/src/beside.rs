@@ -18,9 +18,9 @@ impl Wake for Flag {
 /// The observations of a task.
 #[derive(Debug)]
 pub struct Told {
-    /// The result of asking for a slot.
+    /// The result of the task's `try_acquire`.
     pub told: Result<Grant, Refused>,
-    /// Whether the task had been woken by the end.
+    /// Whether the task has been woken by the time at which both threads are done.
     pub woken: bool,
 }
 

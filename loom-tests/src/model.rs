@@ -18,7 +18,7 @@ pub const HOUR: u64 = 3_600 * SECOND;
 /// The default bound, if `LOOM_MAX_PREEMPTIONS` is not set.
 const PREEMPTIONS: usize = 2;
 
-/// More than any execution here needs; a model that reaches this number spins for ever.
+/// The maximum number of branches. No execution here needs as many: a model that reaches this number spins for ever.
 const MOST_BRANCHES: usize = 20_000;
 
 /// Runs `model` under every interleaving, and with every value that a load may return, with at most
@@ -94,7 +94,7 @@ pub fn manual(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::builder(rate(text)))
 }
 
-/// The same, and the pacer follows a shape.
+/// A clock at zero, and a builder of a pacer that follows this shape on it, without tolerance.
 pub fn shaped(text: &str) -> (ManualClock, PacerBuilder) {
     on_manual_clock(Pacer::shaped(shape(text)))
 }

@@ -22,10 +22,10 @@ fn a_snapshot_is_read_whole() {
     explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
 
-/// The same where two states differ only in their numbers.
+/// A reader without the lock sees one whole piece of schedule also if two states differ only in their numbers.
 ///
-/// Threads: the same. The two rates differ in mantissa, and have the same shift; neither piece is the first one, which
-/// has its own flag. Edit: `write` without a new number.
+/// Threads: as in `a_snapshot_is_read_whole`. The two rates differ in mantissa, and have the same shift; neither piece
+/// is the first one, which has its own flag. Edit: `write` without a new number.
 #[test]
 fn a_snapshot_of_like_rates_is_read_whole() {
     let new = at(1_833_333_334);
@@ -102,7 +102,7 @@ fn nothing_bursts_at_the_old_speed() {
     });
 }
 
-/// The same for a caller that was asleep when the rate changed.
+/// A caller that was asleep when the rate changed does not start at the old speed either.
 ///
 /// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate
 /// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
@@ -152,7 +152,7 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// The same for a caller that pauses first, and starts in a separate step.
+/// A change of the rate also reaches a caller that pauses first, and starts in a separate step.
 ///
 /// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate to
 /// 1000/s and moves the clock on by 1 ms. Edit: `wake_moved` wakes no sleeper.

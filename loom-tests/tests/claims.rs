@@ -30,7 +30,7 @@ fn claims_are_unique() {
     });
 }
 
-/// The same when one thread takes a slot only if it is due: no slot is taken a second time.
+/// If one thread takes a slot only if it is due, slots are unique too: no slot is taken a second time.
 ///
 /// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` as a load, a
 /// comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition

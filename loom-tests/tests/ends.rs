@@ -76,7 +76,7 @@ fn an_earlier_end_reaches_every_sleeper() {
     });
 }
 
-/// The same while the pacer is paused.
+/// An earlier end also reaches sleepers while the pacer is paused.
 ///
 /// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape which ends at once. Edits:
 /// `wake_moved` wakes no sleeper, or none while the pacer is paused.

@@ -39,7 +39,7 @@ fn a_run_goes_back_once() {
     });
 }
 
-/// The same during a change of the rate.
+/// A lane also gives the rest of its run back once during a change of the rate.
 ///
 /// Threads: one that drops a lane which has started two slots and holds a third; one that changes the rate and
 /// acquires. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` or the

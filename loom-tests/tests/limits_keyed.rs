@@ -96,7 +96,7 @@ fn a_batch_is_seen_as_a_whole() {
     });
 }
 
-/// The same for limits that all keys share.
+/// A decision after a change of limits that all keys share uses the new limits, too.
 ///
 /// Threads: one that changes the limits, one that makes the key's first decision meanwhile. Edits: `refresh` loads the
 /// version after the limits; `set` raises the version before it locks the limits.

@@ -189,7 +189,7 @@ fn a_pause_does_not_count_in_a_new_shape() {
     });
 }
 
-/// The same for a shape that the load should have followed from its beginning.
+/// A pause does not count either for a shape that the load should have followed from its beginning.
 ///
 /// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume does not move the shape's
 /// beginning.

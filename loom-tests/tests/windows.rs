@@ -58,7 +58,8 @@ fn a_window_is_read_whole() {
     });
 }
 
-/// Nor by a mixture with the piece before it, when that piece becomes the next one again because claims come back.
+/// A slot is not granted by a mixture with the piece before it, when that piece becomes the next one again because
+/// claims come back.
 ///
 /// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4, and
 /// drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
@@ -84,8 +85,8 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// The same on a bent stretch: a slot is granted by its stretch with its own bend. Without a bend slot 7, five slots
-/// after the anchor, would be at 6988 ns.
+/// On a bent stretch, a slot is granted by its stretch with its own bend. Without a bend slot 7, five slots after the
+/// anchor, would be at 6988 ns.
 ///
 /// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
 /// the version again.

@@ -7,7 +7,8 @@ use std::process::Command;
 pub struct Tool {
     pub name: &'static str,
     program: &'static str,
-    /// An HTTP client, whose requests the witness records. The other tools record their starts themselves.
+    /// Whether the tool is an HTTP client, whose requests the witness records. Other tools record their starts
+    /// themselves.
     pub is_seen: bool,
     arguments: fn(&Run) -> Vec<String>,
 }

@@ -9,12 +9,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-// `HAD` counts the slots that this thread's tasks have had since one of them last waited.
+// `HAD` is the number of slots that this thread's tasks have got since one of them last waited.
 
 /// After this many slots in a row that were due at once, a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// A task that has kept the processor this many times in a row yields, too.
+/// A task that has held on to the processor this many times in a row yields, too.
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// A task that finds slots due but never gets one tries this many times before it yields.
@@ -27,7 +27,7 @@ pub(crate) const TRIES: usize = 8;
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'l>(Waiting<&'l Line>);
 
-/// A task's way through the line, whichever kind of slot it takes at the end.
+/// A task's wait in the line, for one slot or several slots.
 #[derive(Debug)]
 pub(crate) struct Waiting<L: Deref<Target = Line>> {
     line: L,
@@ -81,7 +81,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         }
     }
 
-    /// Returns the same result again if the future has completed. Otherwise it asks to be polled again, so that other
+    /// If the future has completed, returns the same result again. Otherwise asks to be polled again, so that other
     /// tasks run first.
     #[cold]
     fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
@@ -126,7 +126,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context.waker().wake_by_ref();
     }
 
-    /// Whether waiting cannot help.
+    /// Whether this refusal is final, because waiting cannot help.
     fn is_final(&self, refused: Refused) -> bool {
         match refused {
             Refused::NotUntil(due) => due > self.deadline,
@@ -163,7 +163,7 @@ pub(crate) fn has_had_enough() -> bool {
     })
 }
 
-/// Keeps the processor for `hold` of real time, regardless of the pacer's clock. That counts as [`IN_A_ROW`] /
+/// Spins for `hold` of real time, regardless of the pacer's clock. Each spin counts as [`IN_A_ROW`] /
 /// [`HOLDS_IN_A_ROW`] slots.
 pub(crate) fn spin(hold: Duration) {
     let begun = Instant::now();

@@ -8,12 +8,12 @@ use nanopace::{Claim, Ended, Grant, Nanos, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A claimed slot. The future completes when the slot is due. If it is dropped before that, the slot goes back and
-/// another task gets it.
+/// A claimed slot. The future completes when the slot is due. If the future is dropped before that, the slot goes back
+/// and another task gets it.
 ///
-/// For operations that are prepared ahead of their start, and for a slot that must not go to another task meanwhile.
-/// Any number of claims may wait at a time: each task is woken for its own slot. A change of the schedule, and a slot
-/// that goes back, wake all waiting tasks, so that they look again.
+/// Use a claim to prepare an operation ahead of its start, or to keep a slot from going to another task. Any number of
+/// claims may wait at a time: each task is woken for its own slot. A change of the schedule wakes all waiting tasks,
+/// and so does a slot that goes back: each task then looks again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -43,7 +43,7 @@ pub struct AsyncClaim {
 }
 
 impl AsyncPacer {
-    /// Takes the next slot, whenever it is due, for the task that awaits it; see
+    /// Takes the next slot, whether it is due or not, for the task that awaits the claim; see
     /// [`Pacer::claim`](nanopace::Pacer::claim).
     ///
     /// # Errors

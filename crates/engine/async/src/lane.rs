@@ -55,8 +55,8 @@ impl AsyncLane {
         LaneAcquire { waiting, lane: &mut self.lane }
     }
 
-    /// Takes the next slot if it is due now, like [`Lane::try_acquire`]. For tasks that start all due operations in one
-    /// go.
+    /// Takes the next slot if it is due now, like [`Lane::try_acquire`]. For tasks that start all due operations at
+    /// once.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].

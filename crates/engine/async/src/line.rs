@@ -1,10 +1,10 @@
 //! The line: a FIFO queue of tasks that wait for slots, with one timer.
 //!
-//! A task that finds a slot due takes it at once and never queues. The others queue in the order in which they came.
-//! The line has one *bell*: the timer rings it when the next slot is due, and the pacer's watch rings it when the
-//! schedule changes. When the bell rings, the line *calls* the first task, which means that it wakes it. A task that
-//! leaves, with its slot or because its future was dropped, calls the next one if a slot is due, and otherwise sets the
-//! timer for it. So a start takes one wake-up, and a line has one timer, however long the queue is.
+//! A task that finds a slot due takes it at once and never queues. Other tasks queue in the order in which they came.
+//! The line has one *bell*: the timer rings the bell when the next slot is due, and the pacer's watch rings it when the
+//! schedule changes. When the bell rings, the line *calls* the first task: it wakes that task. A task that leaves the
+//! queue, with its slot or because its future was dropped, calls the next task if a slot is due, and otherwise sets the
+//! timer for that task. So a start takes one wake-up, and a line has one timer, however long the queue is.
 //!
 //! Tasks that await claims are not in the queue, but are called by the same timer ([`claims`]).
 //!
@@ -13,22 +13,22 @@
 //!
 //! # On time
 //!
-//! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the task that is called
-//! *holds on* to the processor until its slot is due. On some virtual machines setting the timer takes equally long.
-//! The task sets the timer for the next slot while it holds on, because that delays nothing then.
+//! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the called task *holds
+//! on* to the processor until its slot is due. On some virtual machines setting the timer takes equally long. A task
+//! that holds on sets the timer for the next slot during that time, because this delays nothing.
 //!
-//! If slots are so close that waking for each costs too much, the timer rings for several of them together, and no task
-//! holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
+//! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
+//! no task holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
 //!
 //! [`waking`]: crate::waking
 //!
 //! # No wake-up is lost
 //!
-//! * Code that looks at the schedule for the line has set the watch before, so a change that it has not seen rings the
-//!   bell. It looks under the line's lock, and sets the timer or calls a task before it releases the lock.
-//! * A task that has been called is not called again until it comes; the next task is called instead. If a called task
-//!   does not come, because nothing polls its future, it delays the others by no more than twice [`PATIENCE`]: the bell
-//!   rings again by then.
+//! * Before the line looks at the schedule, it sets the watch, so a change that it has not seen rings the bell. It
+//!   looks under its own lock, and sets the timer or calls a task before it releases the lock.
+//! * A called task is not called again until it comes; the next task is called instead. If a called task does not come,
+//!   because nothing polls its future, it delays the others by no more than twice [`PATIENCE`], because the bell rings
+//!   again within that time.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -50,22 +50,22 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// A task that has less time than this until its slot is due holds on to the processor: waking it would take longer.
+/// A task holds on to the processor if its slot is due within this time: waking the task would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// A called task may take this long to come. When it has taken twice as long, it has been passed over.
+/// A called task may take this long to come. After twice this time, the next task is called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The timer is set this many times in a row at most, if setting it takes too long.
+/// If setting the timer takes too long, it is set again, up to this many times.
 const SETS: usize = 3;
 
 /// The cost of a wake-up, as a multiple of the cost of setting the timer. It includes the wake-ups of other threads,
-/// which start the operations that are due then. At 100 k/s oha took 20 % more CPU time than with its own timer of 1 ms
-/// where this was 3, 7 % where it was 6 or 12, and 2 % where it was 24.
+/// which start the operations that are due then. At 100 k/s, compared with a timer of 1 ms of its own, oha took 20 %
+/// more CPU time with a multiple of 3, 7 % more with 6 or 12, and 2 % more with 24.
 const WAKE_PER_SET: u32 = 12;
 
-/// The upper bound of the measured cost of setting the timer. If it took longer, the thread had lost the processor
-/// meanwhile.
+/// The upper bound of the measured cost of setting the timer. A higher measurement means that the thread has lost the
+/// processor meanwhile.
 const MOST_SET_COST: Duration = Duration::from_micros(20);
 
 /// The line of one pacer.
@@ -84,7 +84,7 @@ pub(crate) struct Line {
 /// Rings the bell of a line, for the timer or for the watch. It does not keep the line alive.
 struct Bell {
     line: Weak<Line>,
-    /// Whether it rings for changes of the schedule.
+    /// Whether this waker is for changes of the schedule, and not for the timer.
     tells_changes: bool,
 }
 
@@ -101,17 +101,17 @@ impl Wake for Bell {
     }
 }
 
-/// A stay under the queue's lock. Called tasks are woken after it has ended, and wakers are dropped then: both may run
-/// code of a task, which may need the lock.
+/// The time for which a caller holds the queue's lock. After the lock is released, the called tasks are woken and
+/// wakers are dropped: both may run code of a task, which may need the lock.
 struct Stay<'l> {
     line: &'l Line,
-    // Dropped in this order.
+    // Fields are dropped in this order.
     queue: MutexGuard<'l, Queue>,
     called: Called,
     dropped: Option<Waker>,
 }
 
-/// The wakers of called tasks. Usually there is one, which needs no allocation. They are woken when this is dropped.
+/// The wakers of called tasks, which are woken when this is dropped. Usually there is one, which needs no allocation.
 #[derive(Default)]
 struct Called(SmallVec<[Waker; 1]>);
 
@@ -145,8 +145,8 @@ impl Line {
         })
     }
 
-    /// Lets a task queue, or come back to its place with another waker. Returns how long it has to hold on, if its slot
-    /// is due now or so soon that holding on is best.
+    /// Adds a task to the queue, or lets a called task come back to its place, perhaps with another waker. If its slot
+    /// is due now or so soon that holding on is best, returns how long the task has to hold on.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -161,7 +161,7 @@ impl Line {
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
-    /// Lets a task leave the queue. `started` is the moment at which its slot has started, if it has got one.
+    /// Removes a task from the queue. `started` is the moment at which its slot has started, if it has got a slot.
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
@@ -222,7 +222,7 @@ impl Line {
 
 impl Stay<'_> {
     /// Looks at the schedule, and ensures that the task that has to come next comes in time. `asking` is the task that
-    /// looks. If that task has to come next, and need not wait for a call, returns how long it has to hold on.
+    /// looks. If `asking` is the next task, and its slot is due now or very soon, returns how long it has to hold on.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -254,7 +254,7 @@ impl Stay<'_> {
     }
 
     /// The task that has to come next, and when its slot is due, if the pacer's next slot is due at `due`. A task that
-    /// wants several slots never gets one that was given back, so a task after it may come first.
+    /// wants several slots never gets a slot that was given back, so a task after it may come first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -278,33 +278,33 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer so that the first task comes when the slot is due. If slots are close, it rings later, to save
-    /// wake-ups; for a deadline it rings earlier.
+    /// Sets the timer so that the first task comes when the slot is due. If slots are close, the timer rings later, to
+    /// save wake-ups. It rings earlier if a deadline comes first.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
         let at = self.call_time(due, now).min(self.queue.deadline());
         self.set_timer_if_earlier(at, now);
     }
 
-    /// When it is best to call a task for a slot that is due at `due`; a moment after `now`.
+    /// The best moment to call a task for a slot that is due at `due`. It is after `now`.
     fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
         match self.wake_at(due, self.queue.started) {
             wake if wake > now => wake,
-            // The time to call a task has passed, but it is too early to hold on, or the task may not.
+            // The moment for the call has passed, but it is too early to hold on, or holding on is not allowed.
             _ if due - now > HOLD_WITHIN => due - HOLD_WITHIN,
             _ => due,
         }
     }
 
     /// Whether a task stays on the processor for a slot that is due at `due`: the slot is due now, or so soon that the
-    /// task holds on. It does not hold on if slots are so close that the pause is stretched, because it would never
-    /// sleep then.
+    /// task holds on. A task does not hold on if slots are so close that the pause is stretched: it would never sleep
+    /// then.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
         left.is_zero() || is_near && self.wake_at(due, self.queue.started) <= due
     }
 
-    /// Lets the task hold on, and returns for how long.
+    /// Records that the task holds on, and returns for how long.
     fn hold(&mut self, due: Nanos, now: Nanos) -> Duration {
         self.set_ahead(due, now);
         let left = due - self.line.pacer.now();
@@ -312,7 +312,7 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the one at `due`. There is time for that while a task holds on. Later it would
+    /// Sets the timer for the slot after the slot at `due`. This costs nothing while a task holds on; later it would
     /// delay the task's operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
@@ -329,15 +329,16 @@ impl Stay<'_> {
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
-        // Where the pause is stretched, the timer rings no earlier. While the pacer is paused, no time is known.
+        // If the pause is stretched, the timer does not ring earlier. While the pacer is paused, no due time is known.
         if at > due || due == Nanos::MAX {
             return at;
         }
         due - self.queue.waking.lead(due - started) - self.queue.set_cost
     }
 
-    /// Sets the timer to ring at `at`, unless it will ring earlier: setting it again would take longer than being woken
-    /// too early. While the pacer is paused `at` is `Nanos::MAX`, and the timer is not set: a change rings the bell.
+    /// Sets the timer to ring at `at`, unless it will ring earlier already: setting it again would take longer than an
+    /// early wake-up. While the pacer is paused, `at` is `Nanos::MAX`, and the timer is not set: a change rings the
+    /// bell.
     fn set_timer_if_earlier(&mut self, at: Nanos, now: Nanos) {
         if at < Nanos::MAX && (self.queue.alarm <= now || at < self.queue.alarm) {
             self.line.set_timer(at);
@@ -366,8 +367,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many more tasks as have been called and have not come. So twice as many are called in each round, and
-    /// many tasks that do not come do not delay the others for long.
+    /// Calls as many further tasks as have been called and have not come, so each round calls twice as many. Many tasks
+    /// that do not come then do not delay the others for long.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {
@@ -383,7 +384,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls a task: it is woken when this stay has ended.
+    /// Calls a task: it is woken after the lock is released.
     fn call(&mut self, number: u64) {
         let waiting = self.queue.called(number).map(|waiting| waiting.waker.clone());
         self.called.0.extend(waiting);

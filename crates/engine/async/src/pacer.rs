@@ -37,12 +37,13 @@ use std::time::Duration;
 pub struct AsyncPacer(pub(crate) Arc<Line>);
 
 impl AsyncPacer {
-    /// Tasks for `pacer`, with the timer that is best where the caller runs: on Linux inside a tokio runtime a timerfd
-    /// in its reactor, otherwise a thread.
+    /// An `AsyncPacer` for `pacer`, with the best timer for the caller's runtime: on Linux inside a tokio runtime a
+    /// timerfd in its reactor, otherwise a thread.
     ///
-    /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be distinguished from one with it. In that case
-    /// tokio panics. The panic is caught, if panics unwind, and shown by the panic hook, and a thread is used. To avoid
-    /// this, use [`with_timer`](AsyncPacer::with_timer) with a [`ThreadTimer`](timer::ThreadTimer).
+    /// A tokio runtime without I/O (`enable_io` or `enable_all`) can't be distinguished from a runtime with I/O, and
+    /// tokio panics when the timer is registered in it. The panic is caught, if panics unwind, and shown by the panic
+    /// hook, and a thread is used. To avoid this, use [`with_timer`](AsyncPacer::with_timer) with a
+    /// [`ThreadTimer`](timer::ThreadTimer).
     ///
     /// # Errors
     /// When the system cannot start another thread for the timer.
@@ -107,8 +108,8 @@ impl AsyncPacer {
         self.0.pacer.try_acquire()
     }
 
-    /// How long tasks have held on to the processor until their slots were due, instead of waiting for a wake-up. It is
-    /// the sum of all tasks of this `AsyncPacer` and its clones; at most a quarter of a core.
+    /// How long tasks have kept the processor until their slots were due, instead of waiting for a wake-up. It is the
+    /// sum of all tasks of this `AsyncPacer` and its clones; at most a quarter of a core.
     #[must_use]
     pub fn spun(&self) -> Duration {
         self.0.spun()

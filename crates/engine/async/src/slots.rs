@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// All slots from here on; see [`AsyncPacer::slots`].
+/// All slots from now on; see [`AsyncPacer::slots`].
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -38,7 +38,7 @@ pub struct Slots {
 }
 
 impl AsyncPacer {
-    /// All slots from here on, as a stream that ends when the pacer is closed, or the schedule has no slot left.
+    /// All slots from now on, as a stream that ends when the pacer is closed, or the schedule has no slot left.
     pub fn slots(&self) -> Slots {
         Slots::new(self.clone())
     }

@@ -1,5 +1,5 @@
-//! Measures how long waking takes, to set the timer that much earlier than a slot, and limits how long tasks may hold
-//! on to the processor after they were woken early.
+//! Measures how long waking takes, so that the timer can ring that much earlier than a slot. Limits how long tasks may
+//! hold on to the processor after they were woken early.
 
 use nanopace::Nanos;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) struct Waking {
 }
 
 impl Waking {
-    /// Learns from a wake-up that came this much later than the timer was set for.
+    /// Updates the estimates with a wake-up that came this much later than the timer was set for.
     pub(crate) fn learn(&mut self, late: Duration) {
         let late = late.min(MOST);
         self.most =

@@ -48,7 +48,7 @@ typedef enum {
   NANOPACE_STATUS_NOT_UTF8 = 8,
   // A string, a number or a struct's size is invalid for the function.
   NANOPACE_STATUS_WRONG = 9,
-  // Another thread is using the handle: see the functions of its kind.
+  // Another thread is using the handle: see the type of the handle.
   NANOPACE_STATUS_BUSY = 10,
   // A system call has failed.
   NANOPACE_STATUS_SYSTEM = 11,
@@ -64,7 +64,7 @@ typedef enum {
   NANOPACE_CLOCK_COUNTER = 1,
   // Stays at 0 until `nanopace_advance` moves it, for tests.
   NANOPACE_CLOCK_MANUAL = 2,
-  // Like a manual clock, but a caller who is held back moves it to the end of the pause.
+  // Like a manual clock, but a caller that is held back moves it to the end of the pause.
   NANOPACE_CLOCK_JUMPING = 3,
 } nanopace_clock;
 
@@ -78,20 +78,20 @@ typedef enum {
   NANOPACE_START_FIRST_USE = 2,
 } nanopace_start;
 
-// One or more slots in a row that have been taken, to be started as one operation when they are due. Any thread may
-// use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
+// One or more slots in a row that have been taken, to be started as one operation when they are due. One thread at a
+// time may use a claim: a call in another thread returns `NANOPACE_STATUS_BUSY` meanwhile.
 typedef struct nanopace_claim nanopace_claim;
 
-// One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
-// `nanopace_lane_give_back`: another thread gets `NANOPACE_STATUS_BUSY`. If the thread has ended without that call,
-// the lane can only be freed.
+// One worker's handle to a pacer. A lane belongs to the thread that first uses it, until that thread calls
+// `nanopace_lane_give_back`. Until then, a call in another thread returns `NANOPACE_STATUS_BUSY`. If the thread has
+// ended without that call, the lane can only be freed.
 typedef struct nanopace_lane nanopace_lane;
 
 // A pacer. Every call works from any number of threads.
 typedef struct nanopace_pacer nanopace_pacer;
 
-// Starts one slot after the other and keeps a slot that is not due. Any thread may use it, one at a time: another one
-// gets `NANOPACE_STATUS_BUSY` meanwhile.
+// Starts one slot after the other and keeps a slot that is not due. One thread at a time may use a poller: a call in
+// another thread returns `NANOPACE_STATUS_BUSY` meanwhile.
 typedef struct nanopace_poller nanopace_poller;
 
 // A file descriptor that reports changes of a pacer's schedule; on Linux.
@@ -103,7 +103,7 @@ typedef struct nanopace_watch nanopace_watch;
 // A slot that may start now. Moments are nanoseconds on the pacer's clock, `CLOCK_MONOTONIC` by
 // default.
 typedef struct {
-  // When the operation starts by the schedule. Response times count from here.
+  // When the schedule says that the operation starts. Response times count from this moment.
   uint64_t intended_start_ns;
   // When the operation was allowed to start.
   uint64_t actual_start_ns;
@@ -122,7 +122,7 @@ typedef struct {
   // "jitter:0.3".
   const char *arrivals;
   // This process's part of the load: "1/3" is the first of three equal parts, "2/3:1" the second of two, of which
-  // the first is three times as large. All of it by default.
+  // the first is three times as large. The whole load by default.
   const char *shard;
   // How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
   const char *pause;
@@ -131,13 +131,13 @@ typedef struct {
   // The policy for missed time: 0 (the default) makes up for all of it, 1 for none, numbers above 1 are burst
   // ratios.
   double strictness;
-  // The largest lateness that is made up for. No limit by default; for nearly none write 1.
+  // The largest lateness that is made up for. No limit by default. To make up for nearly nothing, write 1.
   uint64_t max_backlog_ns;
-  // Slots that are later than this are skipped, and counted. None by default.
+  // Slots that are later than this are skipped, and counted. By default no slot is skipped.
   uint64_t skip_later_than_ns;
-  // No pause is made for a shorter delay, so a slot may start early by less than this.
+  // Callers do not pause for a shorter delay, so a slot may start early by less than this. 0 by default.
   uint64_t sleep_threshold_ns;
-  // Lateness up to this is made up for under every strictness but 1. 100000 by default.
+  // Lateness up to this time is made up for at once under every strictness except 1. 100000 by default.
   uint64_t tolerance_ns;
   // The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
   double sleep_share;
@@ -201,14 +201,14 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Sets the load from now on: a rate or a shape, as for `nanopace_new`. It is one atomic step without a burst, and
-// reaches callers who are held back. Arrivals, shard and policies stay. It does nothing once the pacer is closed, and
-// returns `NANOPACE_STATUS_OK`.
+// Sets the load from now on: a rate or a shape, as for `nanopace_new`. The change is one atomic step without a burst,
+// and also applies to callers that are held back. Arrivals, shard and policies stay. If the pacer is closed, nothing
+// changes, and the status is `NANOPACE_STATUS_OK`.
 nanopace_status nanopace_set_load(const nanopace_pacer *pacer,
                                   const char *load);
 
-// From the slot with the number `from` in the whole load on, gives this process the slots of a shard, as in
-// `nanopace_options.shard`. `NANOPACE_STATUS_WRONG` if such a slot may have started.
+// Gives this process the slots of a shard, from the slot with the number `from` in the whole load on. The shard is
+// written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if such a slot may have started.
 nanopace_status nanopace_set_shard(const nanopace_pacer *pacer,
                                    const char *shard,
                                    uint64_t from);
@@ -222,25 +222,25 @@ nanopace_status nanopace_set_max_backlog(const nanopace_pacer *pacer, uint64_t l
 // Skips slots that are later than this from now on; 0 removes the limit.
 nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer, uint64_t limit_ns);
 
-// Stops the schedule's time: nothing starts until `nanopace_resume`. It does nothing once the pacer is closed, and
-// returns `NANOPACE_STATUS_OK`.
+// Stops the schedule's time: nothing starts until `nanopace_resume`. If the pacer is closed, nothing changes, and the
+// status is `NANOPACE_STATUS_OK`.
 nanopace_status nanopace_pause(const nanopace_pacer *pacer);
 
-// Lets the schedule's time go on.
+// Continues the schedule's time after a pause.
 nanopace_status nanopace_resume(const nanopace_pacer *pacer);
 
-// Ends the schedule for good. Callers who are held back wake, and they and all later ones get
+// Ends the schedule for good. Callers that are held back wake, and they and all later callers get
 // `NANOPACE_STATUS_CLOSED`. The handle still has to be freed.
 nanopace_status nanopace_close(const nanopace_pacer *pacer);
 
-// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1 ns. Start nothing
-// at that moment, because no time comes after it: on a jumping clock a caller whose slot is due later waits for a
-// change of the load, or for the close. `NANOPACE_STATUS_WRONG` if the pacer has another clock.
+// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1 ns. Do not start
+// operations at that last moment: on a jumping clock, a caller whose slot is due later waits until the load is changed
+// or the pacer is closed. Returns `NANOPACE_STATUS_WRONG` if the pacer has another clock.
 nanopace_status nanopace_advance(const nanopace_pacer *pacer,
                                  uint64_t by_ns);
 
-// Takes the next `n` slots, as `nanopace_acquire_many` does, and does not wait for them. To take single slots one
-// after the other, use a `nanopace_poller`, which allocates nothing per slot.
+// Takes the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To take
+// single slots one after the other, use a `nanopace_poller`, which allocates nothing per slot.
 //
 // Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or `NANOPACE_STATUS_TOO_FAR_AHEAD`,
 // and then there is no claim. Zero slots count as started: see `nanopace_acquire_many`.
@@ -248,14 +248,13 @@ nanopace_status nanopace_claim_new(const nanopace_pacer *pacer,
                                    uint32_t n,
                                    nanopace_claim **claim);
 
-// Gives back the slots, unless they have started, and frees the claim. Returns `NANOPACE_STATUS_BUSY`, without freeing
-// it, while another thread is in a call of it.
+// Gives back the slots, unless they have started, and frees the claim. While another thread is in a call with the
+// claim, it returns `NANOPACE_STATUS_BUSY` and frees nothing.
 nanopace_status nanopace_claim_free(nanopace_claim *claim);
 
 // Starts the slots if the first of them is due. Otherwise the claim keeps them, and the function returns
-// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. As with `nanopace_try_acquire`, `due_ns`, which may be null,
-// gets the time when they are due by the current schedule. Never blocks. Starting a started claim returns the same
-// grant.
+// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to `due_ns`, which may be null, when they are due
+// by the current schedule. Never blocks. After the start, every further call returns the same grant.
 nanopace_status nanopace_claim_start(nanopace_claim *claim,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
@@ -272,7 +271,8 @@ nanopace_status nanopace_claim_wait(nanopace_claim *claim,
 nanopace_status nanopace_lane_new(const nanopace_pacer *pacer,
                                   nanopace_lane **lane);
 
-// Gives back the slots that the lane has not started, and frees it. No other thread may be in a call of it.
+// Gives back the slots that the lane has not started, and frees the lane. No other thread may be in a call with the
+// lane.
 nanopace_status nanopace_lane_free(nanopace_lane *lane);
 
 // Like `nanopace_acquire`, for the lane's thread.
@@ -296,8 +296,9 @@ nanopace_status nanopace_new(const char *load,
                              const nanopace_options *options,
                              nanopace_pacer **pacer);
 
-// Closes the pacer and frees the handle. Threads that are held back in it wake, and get `NANOPACE_STATUS_CLOSED`; so
-// do its lanes, pollers and claims. Free each of those by its own function.
+// Closes the pacer and frees the handle. Threads that are held back by the pacer wake, and get
+// `NANOPACE_STATUS_CLOSED`. From then on, its lanes, pollers and claims return that status, too. Free each of them by
+// its own function.
 nanopace_status nanopace_free(nanopace_pacer *pacer);
 
 // Takes the next slot, blocks until its intended start, and returns how late it is. Signals do not interrupt it: use
@@ -305,25 +306,25 @@ nanopace_status nanopace_free(nanopace_pacer *pacer);
 nanopace_status nanopace_acquire(const nanopace_pacer *pacer,
                                  nanopace_grant *grant);
 
-// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and writes to
-// `due_ns`, which may be null, when it is due. Never blocks.
+// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
+// when the slot is due to `due_ns`, which may be null. Never blocks.
 //
 // Every function with a `due_ns` writes it for all statuses from `NANOPACE_STATUS_NOT_YET` to
 // `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that there is no such time by the
-// current schedule: it is paused, has a rate of zero for ever, or is over.
+// current schedule: the pacer is paused, the rate stays zero for ever, or the schedule has ended.
 nanopace_status nanopace_try_acquire(const nanopace_pacer *pacer,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
 
-// Like `nanopace_acquire`, but if the slot can't start within `timeout_ns` nanoseconds from now it takes nothing, and
-// returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
+// Like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from now: it takes
+// nothing, and returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
 nanopace_status nanopace_acquire_timeout(const nanopace_pacer *pacer,
                                          uint64_t timeout_ns,
                                          nanopace_grant *grant,
                                          uint64_t *due_ns);
 
-// Takes the next `n` slots as one operation, for operations that are weighed in bytes or rows: blocks until the first
-// one's intended start. Zero takes nothing and starts now; its slot is `UINT64_MAX`.
+// Takes the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
+// intended start of the first of them. Zero slots takes nothing and starts now; its slot is `UINT64_MAX`.
 nanopace_status nanopace_acquire_many(const nanopace_pacer *pacer,
                                       uint32_t n,
                                       nanopace_grant *grant);
@@ -334,9 +335,9 @@ nanopace_status nanopace_try_acquire_many(const nanopace_pacer *pacer,
                                           nanopace_grant *grant,
                                           uint64_t *due_ns);
 
-// Takes the next slot, blocks until its intended start, and also takes the other slots that are due, up to `most`
-// slots in all. For callers to whom a call costs more than a slot. `grants` has room for `most`, and `taken` gets the
-// number of slots.
+// Takes the next slot, blocks until its intended start, and also takes the other slots that are due. It takes at most
+// `most` slots. For callers for which a call costs more than a slot. `grants` has room for `most`, and `taken` gets
+// the number of slots.
 //
 // If no slot is left but some have been taken, it returns `NANOPACE_STATUS_OK`, and the next call returns the reason
 // why there are no more. Zero for `most` is `NANOPACE_STATUS_WRONG`.
@@ -348,26 +349,27 @@ nanopace_status nanopace_acquire_due(const nanopace_pacer *pacer,
 // Makes a poller. It has no slot until it is first polled.
 nanopace_status nanopace_poller_new(const nanopace_pacer *pacer, nanopace_poller **poller);
 
-// Gives back the slot that the poller has, and frees the poller. Returns `NANOPACE_STATUS_BUSY`, without freeing it,
-// while another thread is in a call of it.
+// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, it returns
+// `NANOPACE_STATUS_BUSY` and frees nothing.
 nanopace_status nanopace_poller_free(nanopace_poller *poller);
 
-// Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot and returns
-// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. As with `nanopace_try_acquire`, `due_ns`, which may be null,
-// gets the time when the slot is due by the current schedule. After a change of the schedule poll again. Never blocks.
+// Starts the poller's slot if it is due. A poller without a slot takes the next one first. If the slot is not due, the
+// poller keeps it, and the function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to
+// `due_ns`, which may be null, when the slot is due by the current schedule. After a change of the schedule, poll
+// again. Never blocks.
 nanopace_status nanopace_poller_poll(nanopace_poller *poller,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
 
-// Blocks until the slot that the poller has, or the next one, starts, but no longer than about `timeout_ns`
-// nanoseconds. After a timeout it returns the same as `nanopace_poller_poll`, and keeps the slot. For callers that
-// have to check for something now and then, for example a signal.
+// Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
+// takes the next one first. After a timeout it returns the same as `nanopace_poller_poll`, and the poller keeps the
+// slot. For callers that have to check for something now and then, for example a signal.
 nanopace_status nanopace_poller_wait(nanopace_poller *poller,
                                      uint64_t timeout_ns,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
 
-// Gives back the slot that the poller has, if any: another caller gets it.
+// Gives back the poller's slot, if it has one: another caller gets the slot.
 nanopace_status nanopace_poller_give_back(nanopace_poller *poller);
 
 // The time on the pacer's clock, in nanoseconds: the end of an operation, less its intended start, is its response
@@ -389,7 +391,7 @@ nanopace_status nanopace_asked_before(const nanopace_pacer *pacer,
                                       uint64_t *slots);
 
 // Describes a status in words. If it is the status of the calling thread's last failure, the text has the details, for
-// example where a string has its error.
+// example the position of an error in a string.
 //
 // Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns the length of
 // the whole text without that byte, as `snprintf` does. `buffer` may be null if `length` is 0.
@@ -398,7 +400,7 @@ size_t nanopace_describe(uint32_t status,
                          size_t length);
 
 // Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the policy was
-// changed, a slot has come back, the last one was taken, or the pacer was resumed or closed. Read its 8 bytes, and
+// changed, a slot was given back, the last slot was taken, or the pacer was resumed or closed. Read its 8 bytes, and
 // then poll again. A pause is not reported, because it only makes slots later.
 //
 // The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.

@@ -10,15 +10,15 @@ use nanopace::Claim;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// One or more slots in a row that have been taken, to be started as one operation when they are due. Any thread may
-/// use it, one at a time: another one gets `NANOPACE_STATUS_BUSY` meanwhile.
+/// One or more slots in a row that have been taken, to be started as one operation when they are due. One thread at a
+/// time may use a claim: a call in another thread returns `NANOPACE_STATUS_BUSY` meanwhile.
 #[derive(Debug)]
 pub struct ClaimHandle(Exclusive<Claim<'static>>);
 
 static FREED: Freed<ClaimHandle> = Freed::new();
 
-/// Takes the next `n` slots, as `nanopace_acquire_many` does, and does not wait for them. To take single slots one
-/// after the other, use a `nanopace_poller`, which allocates nothing per slot.
+/// Takes the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To take
+/// single slots one after the other, use a `nanopace_poller`, which allocates nothing per slot.
 ///
 /// Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or `NANOPACE_STATUS_TOO_FAR_AHEAD`,
 /// and then there is no claim. Zero slots count as started: see `nanopace_acquire_many`.
@@ -29,21 +29,21 @@ pub unsafe extern "C" fn nanopace_claim_new(
     claim: *mut *mut ClaimHandle,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(claim) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let claimed = unsafe { live(pacer) }?.pacer.claim_many(n)?.into_owned();
         place.write(Box::into_raw(Box::new(ClaimHandle(Exclusive::new(claimed)))));
         Ok(())
     })
 }
 
-/// Gives back the slots, unless they have started, and frees the claim. Returns `NANOPACE_STATUS_BUSY`, without freeing
-/// it, while another thread is in a call of it.
+/// Gives back the slots, unless they have started, and frees the claim. While another thread is in a call with the
+/// claim, it returns `NANOPACE_STATUS_BUSY` and frees nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(claim) }?;
         handle.0.free()?;
         // SAFETY: it was made by `nanopace_claim_new`, and only one call comes here.
@@ -53,18 +53,17 @@ pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status 
 }
 
 /// Starts the slots if the first of them is due. Otherwise the claim keeps them, and the function returns
-/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. As with `nanopace_try_acquire`, `due_ns`, which may be null,
-/// gets the time when they are due by the current schedule. Never blocks. Starting a started claim returns the same
-/// grant.
+/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to `due_ns`, which may be null, when they are due
+/// by the current schedule. Never blocks. After the start, every further call returns the same grant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_start(
     claim: *mut ClaimHandle,
     grant: *mut Grant,
     due_ns: *mut u64,
 ) -> Status {
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     let claim = unsafe { read(claim) }.map(|handle| &handle.0);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { start(claim, grant, due_ns, Claim::start) }
 }
 
@@ -78,8 +77,8 @@ pub unsafe extern "C" fn nanopace_claim_wait(
     due_ns: *mut u64,
 ) -> Status {
     let timeout = Duration::from_nanos(timeout_ns);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     let claim = unsafe { read(claim) }.map(|handle| &handle.0);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { start(claim, grant, due_ns, |claim| claim.wait_for(timeout)) }
 }

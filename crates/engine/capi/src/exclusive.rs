@@ -72,7 +72,7 @@ impl<T> Drop for Access<'_, T> {
 /// Starts a slot by the call that has access.
 ///
 /// # Safety
-/// The crate's page.
+/// The caller follows the rules of this crate (`lib.rs`).
 pub(crate) unsafe fn start<T>(
     handle: Result<&Exclusive<T>, Failure>,
     grant: *mut Grant,
@@ -80,10 +80,10 @@ pub(crate) unsafe fn start<T>(
     start: impl FnOnce(&mut T) -> Result<nanopace::Grant, Refused>,
 ) -> Status {
     guarded(|| {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let place = unsafe { out(grant) }?;
         let started = handle?.with(start)?;
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         place.write(started.map_err(|refused| unsafe { refusal(refused, due_ns) })?.into());
         Ok(())
     })

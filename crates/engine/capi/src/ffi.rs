@@ -22,7 +22,7 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
 /// The pointer is null, or valid for as long as the result is used.
 #[inline]
 pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
-    // SAFETY: null or valid, as this function asks.
+    // SAFETY: null or valid, as this function requires.
     unsafe { pointer.as_ref() }.ok_or(Status::Null.into())
 }
 
@@ -44,7 +44,7 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: not null, so it ends with a zero byte, as this function asks.
+    // SAFETY: not null, so it ends with a zero byte, as this function requires.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
@@ -54,6 +54,6 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
 /// # Safety
 /// As [`maybe_text`].
 pub(crate) unsafe fn text<'a>(pointer: *const c_char) -> Result<&'a str, Failure> {
-    // SAFETY: as this function asks.
+    // SAFETY: as this function requires.
     unsafe { maybe_text(pointer) }?.ok_or(Status::Null.into())
 }

@@ -9,7 +9,7 @@ use nanopace::{Nanos, Refused};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
-    /// When the operation starts by the schedule. Response times count from here.
+    /// When the schedule says that the operation starts. Response times count from this moment.
     pub intended_start_ns: u64,
     /// When the operation was allowed to start.
     pub actual_start_ns: u64,
@@ -31,8 +31,8 @@ impl From<nanopace::Grant> for Grant {
     }
 }
 
-/// The failure for a refusal. The time when the slot is due is written to `due_ns`, if that is not null. It may be
-/// never, by the current schedule: `UINT64_MAX`.
+/// The failure for a refusal. The time when the slot is due is written to `due_ns`, unless that is null. If the slot is
+/// never due by the current schedule, the time is `UINT64_MAX`.
 ///
 /// # Safety
 /// `due_ns` is null or can be written.

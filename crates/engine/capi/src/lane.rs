@@ -12,9 +12,9 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One worker's handle to a pacer. It belongs to the thread that first uses it, until that thread calls
-/// `nanopace_lane_give_back`: another thread gets `NANOPACE_STATUS_BUSY`. If the thread has ended without that call,
-/// the lane can only be freed.
+/// One worker's handle to a pacer. A lane belongs to the thread that first uses it, until that thread calls
+/// `nanopace_lane_give_back`. Until then, a call in another thread returns `NANOPACE_STATUS_BUSY`. If the thread has
+/// ended without that call, the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
     /// The number of the thread that it belongs to, [`NOBODY`] or [`FREE`].
@@ -45,7 +45,7 @@ impl LaneHandle {
         }
     }
 
-    /// The lane, for its owner. A call that has it makes no other call.
+    /// The lane, for its owner. A call that has the lane makes no other call.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {
@@ -67,9 +67,9 @@ pub unsafe extern "C" fn nanopace_lane_new(
     lane: *mut *mut LaneHandle,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(lane) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let made = ManuallyDrop::new(unsafe { live(pacer) }?.pacer.lane());
         let handle = LaneHandle { owner: AtomicUsize::new(NOBODY), lane: UnsafeCell::new(made) };
         place.write(Box::into_raw(Box::new(handle)));
@@ -77,11 +77,12 @@ pub unsafe extern "C" fn nanopace_lane_new(
     })
 }
 
-/// Gives back the slots that the lane has not started, and frees it. No other thread may be in a call of it.
+/// Gives back the slots that the lane has not started, and frees the lane. No other thread may be in a call with the
+/// lane.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(lane) }?;
         // Acquire: everything that the last owner did is visible. Only one caller sees that it was not freed.
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
@@ -101,9 +102,9 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_acquire(lane: *mut LaneHandle, grant: *mut Grant) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(grant) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let started = unsafe { read(lane) }?.lane()?.acquire()?;
         place.write(started.into());
         Ok(())
@@ -118,11 +119,11 @@ pub unsafe extern "C" fn nanopace_lane_try_acquire(
     due_ns: *mut u64,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(grant) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let started = unsafe { read(lane) }?.lane()?.try_acquire();
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         place.write(started.map_err(|refused| unsafe { refusal(refused, due_ns) })?.into());
         Ok(())
     })
@@ -133,7 +134,7 @@ pub unsafe extern "C" fn nanopace_lane_try_acquire(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(lane) }?;
         handle.lane()?.give_back();
         // Release: the next owner sees the current state of the lane. Partner: `bind`.

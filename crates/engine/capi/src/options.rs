@@ -16,7 +16,7 @@ pub enum Clock {
     Counter = 1,
     /// Stays at 0 until `nanopace_advance` moves it, for tests.
     Manual = 2,
-    /// Like a manual clock, but a caller who is held back moves it to the end of the pause.
+    /// Like a manual clock, but a caller that is held back moves it to the end of the pause.
     Jumping = 3,
 }
 
@@ -43,7 +43,7 @@ pub struct Options {
     /// "jitter:0.3".
     pub arrivals: *const c_char,
     /// This process's part of the load: "1/3" is the first of three equal parts, "2/3:1" the second of two, of which
-    /// the first is three times as large. All of it by default.
+    /// the first is three times as large. The whole load by default.
     pub shard: *const c_char,
     /// How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
     pub pause: *const c_char,
@@ -52,13 +52,13 @@ pub struct Options {
     /// The policy for missed time: 0 (the default) makes up for all of it, 1 for none, numbers above 1 are burst
     /// ratios.
     pub strictness: f64,
-    /// The largest lateness that is made up for. No limit by default; for nearly none write 1.
+    /// The largest lateness that is made up for. No limit by default. To make up for nearly nothing, write 1.
     pub max_backlog_ns: u64,
-    /// Slots that are later than this are skipped, and counted. None by default.
+    /// Slots that are later than this are skipped, and counted. By default no slot is skipped.
     pub skip_later_than_ns: u64,
-    /// No pause is made for a shorter delay, so a slot may start early by less than this.
+    /// Callers do not pause for a shorter delay, so a slot may start early by less than this. 0 by default.
     pub sleep_threshold_ns: u64,
-    /// Lateness up to this is made up for under every strictness but 1. 100000 by default.
+    /// Lateness up to this time is made up for at once under every strictness except 1. 100000 by default.
     pub tolerance_ns: u64,
     /// The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
     pub sleep_share: f64,
@@ -96,7 +96,7 @@ impl Options {
         Ok(unsafe { options.read() })
     }
 
-    /// Applies these settings to the builder. Returns the clock if it is one that is moved by hand.
+    /// Applies these settings to the builder. Returns the clock if `nanopace_advance` can move it.
     ///
     /// # Safety
     /// Each string pointer is null or points to a C string.
@@ -104,7 +104,7 @@ impl Options {
         &self,
         builder: PacerBuilder,
     ) -> Result<(PacerBuilder, Option<ManualClock>), Failure> {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let builder = unsafe { self.apply_texts(builder) }?;
         let builder = self.apply_numbers(builder)?;
         let builder = match self.start {
@@ -127,16 +127,16 @@ impl Options {
     /// # Safety
     /// As [`apply`](Options::apply).
     unsafe fn apply_texts(&self, mut builder: PacerBuilder) -> Result<PacerBuilder, Failure> {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         if let Some(text) = unsafe { maybe_text(self.arrivals) }? {
             let arrivals: Arrivals = text.parse().map_err(Failure::wrong)?;
             builder = builder.arrivals(arrivals.with_seed(self.seed));
         }
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         if let Some(text) = unsafe { maybe_text(self.shard) }? {
             builder = builder.shard(text.parse().map_err(Failure::wrong)?);
         }
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         if let Some(text) = unsafe { maybe_text(self.pause) }? {
             builder = builder.pause(text.parse().map_err(Failure::wrong)?);
         }

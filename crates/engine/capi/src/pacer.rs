@@ -1,4 +1,4 @@
-//! The pacer: how it is made and freed, and how slots are taken.
+//! The pacer: functions that make and free it, and that take slots.
 
 use crate::ffi::{guarded, out, read, text};
 use crate::freed::Freed;
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct PacerHandle {
     is_freed: AtomicBool,
     pub(crate) pacer: Pacer,
-    /// The clock, if it is one that is moved by hand.
+    /// The clock, if `nanopace_advance` can move it.
     pub(crate) clock: Option<ManualClock>,
 }
 
@@ -25,10 +25,11 @@ static FREED: Freed<PacerHandle> = Freed::new();
 /// The pacer of a handle.
 ///
 /// # Safety
-/// The handle is null, or was made here and freed no longer ago than the crate's page allows.
+/// The handle is null, or was made here and has not been freed for longer than the rules of this crate (`lib.rs`)
+/// allow.
 #[inline]
 pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHandle, Failure> {
-    // SAFETY: as this function asks; freed handles are kept.
+    // SAFETY: as this function requires; freed handles are kept.
     let handle = unsafe { read(handle) }?;
     // Relaxed: a late call is reported on a best-effort basis; it is harmless because the memory stays. No model:
     // nothing else is published by it.
@@ -58,14 +59,14 @@ pub unsafe extern "C" fn nanopace_new(
     pacer: *mut *mut PacerHandle,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(pacer) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let load = unsafe { text(load) }?;
         let builder: PacerBuilder = load.parse().map_err(Failure::wrong)?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let options = unsafe { Options::read(options) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let (builder, clock) = unsafe { options.apply(builder) }?;
         let handle =
             PacerHandle { is_freed: AtomicBool::new(false), pacer: builder.build(), clock };
@@ -74,12 +75,13 @@ pub unsafe extern "C" fn nanopace_new(
     })
 }
 
-/// Closes the pacer and frees the handle. Threads that are held back in it wake, and get `NANOPACE_STATUS_CLOSED`; so
-/// do its lanes, pollers and claims. Free each of those by its own function.
+/// Closes the pacer and frees the handle. Threads that are held back by the pacer wake, and get
+/// `NANOPACE_STATUS_CLOSED`. From then on, its lanes, pollers and claims return that status, too. Free each of them by
+/// its own function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { live(pacer) }?;
         // Relaxed: only one caller sees that it was not freed; nothing else is published by it.
         if handle.is_freed.swap(true, Ordering::Relaxed) {
@@ -97,9 +99,9 @@ pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut Grant) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(grant) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { live(pacer) }?;
         let started = handle.pacer.try_acquire();
         place.write(started.or_else(|_| handle.acquire_slowly())?.into());
@@ -107,24 +109,24 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
     })
 }
 
-/// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and writes to
-/// `due_ns`, which may be null, when it is due. Never blocks.
+/// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
+/// when the slot is due to `due_ns`, which may be null. Never blocks.
 ///
 /// Every function with a `due_ns` writes it for all statuses from `NANOPACE_STATUS_NOT_YET` to
 /// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that there is no such time by the
-/// current schedule: it is paused, has a rate of zero for ever, or is over.
+/// current schedule: the pacer is paused, the rate stays zero for ever, or the schedule has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire(
     pacer: *const PacerHandle,
     grant: *mut Grant,
     due_ns: *mut u64,
 ) -> Status {
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { take(pacer, grant, due_ns, Pacer::try_acquire) }
 }
 
-/// Like `nanopace_acquire`, but if the slot can't start within `timeout_ns` nanoseconds from now it takes nothing, and
-/// returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
+/// Like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from now: it takes
+/// nothing, and returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_timeout(
     pacer: *const PacerHandle,
@@ -133,19 +135,19 @@ pub unsafe extern "C" fn nanopace_acquire_timeout(
     due_ns: *mut u64,
 ) -> Status {
     let timeout = Duration::from_nanos(timeout_ns);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.clone().acquire_timeout(timeout)) }
 }
 
-/// Takes the next `n` slots as one operation, for operations that are weighed in bytes or rows: blocks until the first
-/// one's intended start. Zero takes nothing and starts now; its slot is `UINT64_MAX`.
+/// Takes the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
+/// intended start of the first of them. Zero slots takes nothing and starts now; its slot is `UINT64_MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_many(
     pacer: *const PacerHandle,
     n: u32,
     grant: *mut Grant,
 ) -> Status {
-    // SAFETY: the crate's page; null means that no moment is wanted.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`); null means that no moment is wanted.
     unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
 }
 
@@ -157,14 +159,14 @@ pub unsafe extern "C" fn nanopace_try_acquire_many(
     grant: *mut Grant,
     due_ns: *mut u64,
 ) -> Status {
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.try_acquire_many(n)) }
 }
 
 /// Writes the grant of the slots that `take` starts, or their due time if they can't start yet.
 ///
 /// # Safety
-/// The crate's page.
+/// The caller follows the rules of this crate (`lib.rs`).
 #[inline]
 unsafe fn take(
     pacer: *const PacerHandle,
@@ -173,20 +175,20 @@ unsafe fn take(
     take: impl FnOnce(&Pacer) -> Result<nanopace::Grant, Refused>,
 ) -> Status {
     guarded(|| {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let place = unsafe { out(grant) }?;
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let handle = unsafe { live(pacer) }?;
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let started = take(&handle.pacer).map_err(|refused| unsafe { refusal(refused, due_ns) })?;
         place.write(started.into());
         Ok(())
     })
 }
 
-/// Takes the next slot, blocks until its intended start, and also takes the other slots that are due, up to `most`
-/// slots in all. For callers to whom a call costs more than a slot. `grants` has room for `most`, and `taken` gets the
-/// number of slots.
+/// Takes the next slot, blocks until its intended start, and also takes the other slots that are due. It takes at most
+/// `most` slots. For callers for which a call costs more than a slot. `grants` has room for `most`, and `taken` gets
+/// the number of slots.
 ///
 /// If no slot is left but some have been taken, it returns `NANOPACE_STATUS_OK`, and the next call returns the reason
 /// why there are no more. Zero for `most` is `NANOPACE_STATUS_WRONG`.
@@ -198,11 +200,11 @@ pub unsafe extern "C" fn nanopace_acquire_due(
     taken: *mut usize,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let count = unsafe { out(taken) }?.write(0);
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         unsafe { out(grants) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let pacer = unsafe { live(pacer) }?.pacer.clone();
         if most == 0 {
             return Err(Failure::wrong("most is zero: it is 1 or more"));

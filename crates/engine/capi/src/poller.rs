@@ -10,8 +10,8 @@ use nanopace::Poller;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// Starts one slot after the other and keeps a slot that is not due. Any thread may use it, one at a time: another one
-/// gets `NANOPACE_STATUS_BUSY` meanwhile.
+/// Starts one slot after the other and keeps a slot that is not due. One thread at a time may use a poller: a call in
+/// another thread returns `NANOPACE_STATUS_BUSY` meanwhile.
 #[derive(Debug)]
 pub struct PollerHandle(Exclusive<Poller>);
 
@@ -24,21 +24,21 @@ pub unsafe extern "C" fn nanopace_poller_new(
     poller: *mut *mut PollerHandle,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(poller) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let poller = unsafe { live(pacer) }?.pacer.poller();
         place.write(Box::into_raw(Box::new(PollerHandle(Exclusive::new(poller)))));
         Ok(())
     })
 }
 
-/// Gives back the slot that the poller has, and frees the poller. Returns `NANOPACE_STATUS_BUSY`, without freeing it,
-/// while another thread is in a call of it.
+/// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, it returns
+/// `NANOPACE_STATUS_BUSY` and frees nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(poller) }?;
         handle.0.free()?;
         // SAFETY: it was made by `nanopace_poller_new`, and only one call comes here.
@@ -47,24 +47,25 @@ pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Stat
     })
 }
 
-/// Starts the slot that the poller has, or the next one, if it is due. Otherwise it keeps the slot and returns
-/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`. As with `nanopace_try_acquire`, `due_ns`, which may be null,
-/// gets the time when the slot is due by the current schedule. After a change of the schedule poll again. Never blocks.
+/// Starts the poller's slot if it is due. A poller without a slot takes the next one first. If the slot is not due, the
+/// poller keeps it, and the function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to
+/// `due_ns`, which may be null, when the slot is due by the current schedule. After a change of the schedule, poll
+/// again. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,
     grant: *mut Grant,
     due_ns: *mut u64,
 ) -> Status {
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     let poller = unsafe { read(poller) }.map(|handle| &handle.0);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { start(poller, grant, due_ns, Poller::poll) }
 }
 
-/// Blocks until the slot that the poller has, or the next one, starts, but no longer than about `timeout_ns`
-/// nanoseconds. After a timeout it returns the same as `nanopace_poller_poll`, and keeps the slot. For callers that
-/// have to check for something now and then, for example a signal.
+/// Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
+/// takes the next one first. After a timeout it returns the same as `nanopace_poller_poll`, and the poller keeps the
+/// slot. For callers that have to check for something now and then, for example a signal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_wait(
     poller: *mut PollerHandle,
@@ -73,17 +74,17 @@ pub unsafe extern "C" fn nanopace_poller_wait(
     due_ns: *mut u64,
 ) -> Status {
     let timeout = Duration::from_nanos(timeout_ns);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     let poller = unsafe { read(poller) }.map(|handle| &handle.0);
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { start(poller, grant, due_ns, |poller| poller.wait_for(timeout)) }
 }
 
-/// Gives back the slot that the poller has, if any: another caller gets it.
+/// Gives back the poller's slot, if it has one: another caller gets the slot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_give_back(poller: *mut PollerHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         unsafe { read(poller) }?.0.with(Poller::give_back)
     })
 }

@@ -60,12 +60,12 @@ fn ns(span: Duration) -> u64 {
 }
 
 /// # Safety
-/// The crate's page.
+/// The caller follows the rules of this crate (`lib.rs`).
 unsafe fn tell<T>(pacer: *const PacerHandle, place: *mut T, tell: fn(&Pacer) -> T) -> Status {
     guarded(|| {
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         let place = unsafe { out(place) }?;
-        // SAFETY: as this function asks.
+        // SAFETY: as this function requires.
         place.write(tell(&unsafe { live(pacer) }?.pacer));
         Ok(())
     })
@@ -75,7 +75,7 @@ unsafe fn tell<T>(pacer: *const PacerHandle, place: *mut T, tell: fn(&Pacer) -> 
 /// time. 0 for a handle that is null or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_now(pacer: *const PacerHandle) -> u64 {
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { live(pacer) }.map_or(0, |handle| handle.pacer.now().as_nanos())
 }
 
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn nanopace_get_ledger(
             backlog_slots: ledger.backlog_slots,
         }
     };
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { tell(pacer, ledger, told) }
 }
 
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn nanopace_get_counters(
         let counters = pacer.counters();
         Counters { early_starts: counters.early_starts, spun_ns: ns(counters.spun) }
     };
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { tell(pacer, counters, told) }
 }
 
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn nanopace_get_state(
         is_closed: pacer.is_closed(),
         is_finished: pacer.is_finished(),
     };
-    // SAFETY: the crate's page.
+    // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { tell(pacer, state, told) }
 }
 
@@ -147,9 +147,9 @@ pub unsafe extern "C" fn nanopace_asked_before(
     slots: *mut u64,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(slots) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { live(pacer) }?;
         place.write(handle.pacer.asked_before(Nanos::from_nanos(moment_ns)));
         Ok(())

@@ -29,7 +29,7 @@ pub enum Status {
     NotUtf8 = 8,
     /// A string, a number or a struct's size is invalid for the function.
     Wrong = 9,
-    /// Another thread is using the handle: see the functions of its kind.
+    /// Another thread is using the handle: see the type of the handle.
     Busy = 10,
     /// A system call has failed.
     System = 11,
@@ -138,7 +138,7 @@ impl From<Refused> for Failure {
 }
 
 /// Describes a status in words. If it is the status of the calling thread's last failure, the text has the details, for
-/// example where a string has its error.
+/// example the position of an error in a string.
 ///
 /// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns the length of
 /// the whole text without that byte, as `snprintf` does. `buffer` may be null if `length` is 0.

@@ -43,7 +43,7 @@ impl Wake for Bell {
 }
 
 impl Bell {
-    /// Reports no change any more; no waker has the bell.
+    /// Stops the reports of changes; no waker has the bell after that.
     fn end(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.watch.clear();
@@ -58,7 +58,7 @@ impl WatchHandle {
 }
 
 /// Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the policy was
-/// changed, a slot has come back, the last one was taken, or the pacer was resumed or closed. Read its 8 bytes, and
+/// changed, a slot was given back, the last slot was taken, or the pacer was resumed or closed. Read its 8 bytes, and
 /// then poll again. A pause is not reported, because it only makes slots later.
 ///
 /// The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
@@ -69,11 +69,11 @@ pub unsafe extern "C" fn nanopace_watch_new(
     fd: *mut i32,
 ) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let place = unsafe { out(watch) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let fd = unsafe { out(fd) }?;
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let watch = unsafe { live(pacer) }?.pacer.watch();
         let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC);
         let event = event.map_err(Failure::system)?;
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn nanopace_watch_new(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_watch_free(watch: *mut WatchHandle) -> Status {
     guarded(|| {
-        // SAFETY: the crate's page.
+        // SAFETY: the caller follows the rules of this crate (`lib.rs`).
         let handle = unsafe { read(watch) }?;
         handle.take()?.end();
         // SAFETY: it was made by `nanopace_watch_new`, and only one call takes the bell.

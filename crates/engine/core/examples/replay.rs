@@ -1,4 +1,4 @@
-//! Recorded arrivals, read from a string line by line, and played ten times as fast.
+//! Recorded arrivals, read from a string line by line, and replayed ten times as fast.
 //!
 //! `cargo run --release -p nanopace --example replay`
 
@@ -14,7 +14,7 @@ const RECORDED: &str = "0.0\n0.5\n0.6\n0.7\n2.0\n2.1\n5.5\n5.5\n5.5\n9.0\n";
 fn main() -> Result<(), Box<dyn Error>> {
     let lines = || Cursor::new(RECORDED).lines().map_while(|line| line.ok()?.parse().ok());
     let offsets = move || lines().map(Duration::from_secs_f64);
-    // At 1/s it plays as it was recorded.
+    // At 1/s it would be replayed at the recorded speed.
     let pacer = Pacer::builder("10/s".parse()?).arrivals(Arrivals::replay(offsets)).build();
     let mut first = None;
     // Ends with the recording.

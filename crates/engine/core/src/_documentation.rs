@@ -7,8 +7,8 @@
 //! * [Pausing](pausing): the ways to hold a caller back, and what each costs.
 //! * [Design](design): the reasons for the design.
 
-/// Mounts a page of `docs/`. The page's own links are for readers of the file. The same names are defined here first,
-/// for rustdoc: Markdown uses the first definition of a name.
+/// Includes a page of `docs/`. The links in the page point to files. For rustdoc, the same link names are defined
+/// before the page: Markdown uses the first definition of a name.
 macro_rules! pages {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(

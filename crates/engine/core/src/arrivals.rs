@@ -23,26 +23,25 @@ use std::time::Duration;
 
 /// How arrivals are spread: evenly, at random, or as they were recorded.
 ///
-/// A rate or a [`Shape`](crate::Shape) says how many slots are due by a moment on the whole. An
-/// arrival process, set by [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), says how the
-/// single slots lie around that: it turns the number of a slot into
-/// the *count* at which it is due, and the time at which the load reaches that count is the slot's
-/// intended start. At a rate of 100/s a count of 1 is 10 ms. All processes but a replay have one
-/// slot per count in the long run, so they never change the load.
+/// A rate or a [`Shape`](crate::Shape) sets how many slots are due by each moment on average. An arrival process, set
+/// by [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), sets where each single slot lies: it converts the
+/// number of the slot to the *count* at which the slot is due. The slot's intended start is the time at which the load
+/// reaches that count. At a rate of 100/s a count of 1 takes 10 ms. Every process except a replay has one slot per
+/// count in the long run, so it does not change the load.
 ///
-/// | process | text | slot `n` is due at count | variance of the gaps |
+/// | process | string | slot `n` is due at count | variance of the gaps |
 /// |---|---|---|---|
 /// | [`even`](Arrivals::even) | `even` | `n` | 0 |
 /// | [`poisson`](Arrivals::poisson) | `poisson` | the sum of `n + 1` exponential gaps | 1 |
 /// | [`exact_poisson`](Arrivals::exact_poisson) | `exact-poisson:1000` | as Poisson, with exactly 1000 slots in each 1000 counts | just below 1 |
-/// | [`gamma`](Arrivals::gamma) | `gamma:0.25` | the sum of `n + 1` gaps of gamma distribution | 1 / shape |
+/// | [`gamma`](Arrivals::gamma) | `gamma:0.25` | the sum of `n + 1` gamma-distributed gaps | 1 / shape |
 /// | [`jitter`](Arrivals::jitter) | `jitter:0.3` | `n + 0.3 u`, `u` uniform in [0, 1) | part² / 6 |
 /// | [`replay`](Arrivals::replay) | | the recorded offset in seconds | as recorded |
 ///
 /// # Seeds
 ///
-/// A process and its seed determine every slot: on every machine, in whatever order slots are asked for, and however
-/// often. Two pacers with the same process and seed have the same arrivals. Arrivals with different seeds are
+/// A process and its seed determine every slot: on every machine, and however often and in whatever order slots are
+/// asked for. Two pacers with the same process and seed have the same arrivals. Arrivals with different seeds are
 /// independent of each other. Different processes with the same seed may not be independent: gamma processes of all
 /// shapes (Poisson is gamma of shape 1) are drawn from the same numbers, and so are exact Poisson processes of all
 /// lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come from the crate
@@ -52,8 +51,8 @@ use std::time::Duration;
 /// # Cost
 ///
 /// Finding a slot takes some 10 to 60 ns if slots are asked for one after the other, and some microseconds otherwise.
-/// Memory stays at some kilobytes, however far the load goes. Slots that lie unevenly are drawn under a lock, many at
-/// once if many are due. Random processes have 2^63 slots.
+/// Memory stays at some kilobytes, however far the load goes. Uneven slots are computed under a lock, several at once
+/// if several are due. Random processes have 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -100,12 +99,11 @@ impl Arrivals {
         Arrivals(Kind::Gamma { shape: 1.0, seed })
     }
 
-    /// A Poisson process on condition that each run of `slots` slots fills exactly `slots` counts:
-    /// runs of this length have the same number of slots with every seed.
+    /// A Poisson process with exactly `slots` slots in each `slots` counts, whatever the seed.
     ///
-    /// Inside a run, positions are sorted uniforms: a Poisson process has that distribution once the number of its
-    /// arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966). Large runs need no more
-    /// memory than small ones. Very small ones, below some ten slots, take longer per slot.
+    /// Within such a run of slots, positions are sorted uniform random numbers: a Poisson process has that distribution
+    /// once the number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966).
+    /// Long runs need no more memory than short ones. Runs of fewer than ten slots or so take longer per slot.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
@@ -116,9 +114,9 @@ impl Arrivals {
         Ok(Arrivals(Kind::ExactPoisson { slots, seed }))
     }
 
-    /// Independent gaps of gamma distribution, with mean 1 and variance `1 / shape`. A shape below 1 is burstier than
-    /// Poisson, 1 is Poisson itself, and a shape above 1 is more even. Shapes range from 0.01 to 1 000 000. The first
-    /// slot comes after a first gap.
+    /// Independent gamma-distributed gaps, with mean 1 and variance `1 / shape`. A shape below 1 is burstier than
+    /// Poisson, a shape of 1 is Poisson itself, and a shape above 1 is more even. Shapes range from 0.01 to 1 000 000.
+    /// The first slot comes after a first gap.
     ///
     /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps
     /// are drawn by the methods of Marsaglia and Tsang ("A simple method for generating gamma
@@ -147,18 +145,17 @@ impl Arrivals {
         Ok(Arrivals(Kind::Jitter { part, seed }))
     }
 
-    /// Arrivals that were recorded: each pacer calls `recorded`, which returns their offsets from the
-    /// start, ascending. An offset that is lower than one before it counts as equal to the highest
-    /// before it.
+    /// Recorded arrivals: each pacer calls `recorded`, which returns their offsets from the start in ascending order.
+    /// An offset that is lower than an earlier one counts as equal to the highest offset before it.
     ///
-    /// One count is one second. So the pacer's rate is the speed: 1/s plays as recorded, 2/s twice
-    /// as fast, and a ramp faster and faster. The schedule ends with the last offset.
+    /// One count is one second. So the pacer's rate is the speed of the replay: 1/s replays at the recorded speed, 2/s
+    /// twice as fast, and a ramp speeds up. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
-    /// length. At most 2^20 of them are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
+    /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
     /// a slot among them is held; a slot that is held for longer counts as later than it was. The caller that asks for
-    /// a slot reads them while other callers wait: reading must not block for long, must not panic, and must not call
-    /// the pacer.
+    /// a slot reads the offsets while other callers wait. So reading must not block for long, must not panic, and must
+    /// not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
@@ -195,7 +192,7 @@ impl Arrivals {
     }
 }
 
-/// Evenly spread.
+/// The default is [`Arrivals::even`].
 impl Default for Arrivals {
     fn default() -> Arrivals {
         Arrivals::even()

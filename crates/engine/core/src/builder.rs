@@ -1,4 +1,4 @@
-//! The settings of a pacer. All of them have defaults.
+//! The builder of a pacer.
 
 use crate::engine::Engine;
 use crate::nanos::span_ns;
@@ -12,11 +12,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The default tolerance: more than a sleep usually overruns.
+/// The default tolerance, which is longer than the usual oversleep.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
-/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are
-/// brought into it, so `build` can't fail.
+/// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are moved to the nearest end
+/// of the range, so `build` can't fail.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause, Strictness};
@@ -165,11 +165,11 @@ impl PacerBuilder {
         }
     }
 
-    /// How slots are spread over the schedule; [even](Arrivals::even) by default. It composes with
+    /// How slots are spread over the schedule; [even](Arrivals::even) by default. Every arrival process works with
     /// every rate and shape: a ramp with Poisson arrivals is exact.
     ///
-    /// Slots that lie unevenly are drawn under a lock, up to 64 of those that are due at once. While callers keep up
-    /// with the schedule, they are drawn one at a time.
+    /// Uneven slots are computed under a lock. If several are due, up to 64 are computed at once. While callers keep up
+    /// with the schedule, each slot is computed on its own.
     ///
     /// ```
     /// use nanopace::{Arrivals, ManualClock, Pacer};
@@ -190,12 +190,12 @@ impl PacerBuilder {
         self
     }
 
-    /// The slots of a load shared by several processes that belong to this process; all by default. The rate or shape
-    /// is that of the whole load. Rate or shape, arrivals and seed have to be the same in all processes, and all
+    /// The slots that belong to this process, if several processes share a load; all slots by default. The rate or
+    /// shape is that of the whole load. Rate or shape, arrivals and seed have to be the same in all processes, and all
     /// processes have to start at the same time.
     ///
-    /// The slots of a process that has a larger weight than others may lie unevenly. They are then handed out under a
-    /// lock, to lanes up to 64 at once.
+    /// If this process has a larger weight than others, its slots may lie unevenly. Uneven slots are handed out under a
+    /// lock, and a lane takes up to 64 of them at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -219,8 +219,8 @@ impl PacerBuilder {
         self
     }
 
-    /// The policy for missed time; [`Strictness::AVERAGE`] by default. See [`Strictness`] for a drawing and an example
-    /// of each choice.
+    /// The policy for missed time; [`Strictness::AVERAGE`] by default. [`Strictness`] has a drawing and an example of
+    /// each policy.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
@@ -263,7 +263,7 @@ impl PacerBuilder {
     ///     .build();
     /// clock.advance(Duration::from_secs(1)); // slots 0 to 10 are due
     ///
-    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_secs(1)); // slot 0: the truth
+    /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_secs(1)); // slot 0: its full wait time
     /// // Slot 1 was moved from 100 ms to 900 ms.
     /// assert_eq!(pacer.acquire()?.wait_time(), Duration::from_millis(100));
     /// let ledger = pacer.ledger();
@@ -276,14 +276,14 @@ impl PacerBuilder {
         self
     }
 
-    /// A slot is skipped, and counted, if it is more than `limit` late when it could start. By
-    /// default no slot is.
+    /// A slot is skipped, and counted, if it is more than `limit` late when it could start. By default no slot is
+    /// skipped.
     ///
     /// The caller gets the next slot that is not too late. A skipped slot was part of the load, but its operation never
-    /// starts; the time that belonged to it counts as allocated.
+    /// starts. Its time counts as allocated.
     ///
-    /// The range is zero to 2^44 intervals. No slot is ever later than that, so a longer limit
-    /// skips nothing. Setting a limit makes each start go through a lock.
+    /// The range is zero to 2^44 intervals. No slot is ever later than 2^44 intervals, so a longer limit skips nothing.
+    /// Setting a limit makes each start go through a lock.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -308,10 +308,10 @@ impl PacerBuilder {
         self
     }
 
-    /// Lateness up to this is made up for freely under every strictness but 1; 100 us by default.
+    /// Lateness up to this time is made up for at once under every strictness except 1; 100 us by default.
     ///
-    /// It covers the time by which the pacer's own pauses overrun. Without it, a partial strictness or a burst ratio
-    /// would hold the caller responsible for the operating system's timers.
+    /// The tolerance covers the oversleep of the pacer's own pauses. Without a tolerance, a partial strictness or a
+    /// burst ratio would treat that oversleep as lateness of the caller.
     ///
     /// Under a burst ratio, lateness counts from the moment at which a slot may start: its intended start, or a later
     /// moment while time is owed. After a start that is later than the tolerance, time is paid back from that start on;
@@ -346,9 +346,9 @@ impl PacerBuilder {
         self
     }
 
-    /// The way in which early callers are held back; [`Pause::Sleep`] by default.
+    /// How early callers are held back; [`Pause::Sleep`] by default.
     ///
-    /// The choice determines what a pause costs and how exactly it ends. The schedule is the same.
+    /// The choice determines what a pause costs and how exactly it ends. It does not change the schedule.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Pause};
@@ -368,19 +368,19 @@ impl PacerBuilder {
     }
 
     /// The share of a core that each thread may spend on going to sleep and waking up, from 0 to 1;
-    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are brought into it, and NaN
-    /// counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than some seconds.
+    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are moved to its nearest end, and
+    /// NaN counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than some seconds.
     ///
     /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
-    /// virtual machines. If it would spend more than its share, its sleeps are stretched to cost / share from one
-    /// wake-up to the next, and all slots that are due by then start in one go. With a share of a tenth and 3 us,
-    /// starts come in clumps of 30 us of schedule.
+    /// virtual machines. If the thread would spend more than its share, its sleeps are stretched to cost / share from
+    /// one wake-up to the next, and all slots that are due at a wake-up start at once. With a share of a tenth and a
+    /// cost of 3 us, starts come in clumps of 30 us of schedule.
     ///
     /// By default sleeps are stretched only where slots are less than 30 us apart, so up to 33 k/s starts are as even
-    /// as sleeping allows, whatever it costs. If you set a share, it holds at every rate. Sleeps are never stretched
-    /// under strict, because strict would not make up for it. They are stretched by at most half of the lateness that
-    /// is made up for freely: the [`tolerance`](PacerBuilder::tolerance) under a partial strictness or a burst ratio,
-    /// and the maximum backlog and the limit for skipping if one is set.
+    /// as sleeping allows, whatever the sleeps cost. If you set a share, it holds at every rate. Sleeps are never
+    /// stretched under strict, because strict would not make up for the lateness. They are stretched by at most half of
+    /// the lateness that is made up for at once: the [`tolerance`](PacerBuilder::tolerance) under a partial strictness
+    /// or a burst ratio, and the maximum backlog and the limit for skipping if one is set.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -400,11 +400,11 @@ impl PacerBuilder {
     }
 
     /// The share of a core that each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1;
-    /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are brought into it, and NaN
-    /// counts as 0.
+    /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are moved to its nearest end, and
+    /// NaN counts as 0.
     ///
-    /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When that is used up,
-    /// it sleeps instead.
+    /// Whatever the share, a thread starts with 1 ms of spinning, and can save up at most 1 ms. When this time is used
+    /// up, the thread sleeps instead.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};
@@ -421,12 +421,12 @@ impl PacerBuilder {
         self
     }
 
-    /// If a delay is shorter than this, the caller does not pause: the operation starts early instead, by less than
-    /// this. Zero by default, so that nothing starts early.
+    /// A caller does not pause for a delay that is shorter than this threshold: the operation starts early instead, by
+    /// less than the threshold. Zero by default, so that nothing starts early.
     ///
-    /// A pause that is shorter than the cost of a pause makes the start late by the difference. The rate limiter of
-    /// nosqlbench, which this design descends from, uses twice the cost of a sleep. Early starts move nothing: each is
-    /// early against its own intended start, so they never add up and the rate stays exact. Their wait time is zero,
+    /// Pausing takes time. If the delay is shorter than that time, a pause makes the start late by the difference. The
+    /// rate limiter of nosqlbench, on which this design is based, uses a threshold of twice the cost of a sleep. An
+    /// early start moves no other slot, so early starts never add up and the rate stays exact. Their wait time is zero,
     /// and [`Counters::early_starts`](crate::Counters::early_starts) counts them.
     ///
     /// The range is zero to 292 years, and longer spans are shortened to that.
@@ -460,8 +460,8 @@ impl PacerBuilder {
 
     /// Whether sleeping threads ask the operating system for fine timers; they do by default.
     ///
-    /// On Linux a thread's timer slack is 1 ns during a pause, and is then set back. With the system's default of 50 us
-    /// a sleep may end that much later. On other systems this does nothing.
+    /// On Linux the timer slack of a thread is set to 1 ns for the time of a pause. With the system's default slack of
+    /// 50 us, a sleep may end that much later. On other systems this setting does nothing.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -519,9 +519,9 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule starts when a caller first asks for a slot, instead of now. For tools that build the pacer long
-    /// before their workers are ready: otherwise the time between would be backlog. [`resume`](Pacer::resume) also
-    /// starts the schedule. [`pause`](Pacer::pause) cancels this setting.
+    /// The schedule starts when a caller first asks for a slot, instead of now. Use this in a tool that builds the
+    /// pacer long before its workers are ready: otherwise the slots of the time between would be backlog.
+    /// [`resume`](Pacer::resume) also starts the schedule. [`pause`](Pacer::pause) cancels this setting.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -543,11 +543,11 @@ impl PacerBuilder {
     /// no end by default.
     ///
     /// These are the first `n` slots of the load, or of this process's [`shard`](PacerBuilder::shard) of it. Skipped
-    /// slots count. A late policy that forfeits time moves slots and leaves none out, so all `n` start. The load's
+    /// slots count. A late policy that forfeits time moves slots but drops none, so all `n` start. The load's
     /// [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
     ///
     /// Slots that are given back are handed out again, even after other callers got `Finished`. A row of slots that
-    /// does not fit is refused, and takes nothing.
+    /// would go beyond the end is refused, and none of its slots is taken.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};
@@ -569,15 +569,14 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule ends after `time`, from 0 to 292 years: it has the slots that are intended to
-    /// start before that, and then callers get [`Ended::Finished`](crate::Ended). There is no end
-    /// by default.
+    /// The schedule ends after `time`, from 0 to 292 years: it has the slots that are intended to start before the end,
+    /// and after them callers get [`Ended::Finished`](crate::Ended). There is no end by default.
     ///
-    /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after that time, if its
+    /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after the end, if its
     /// intended start is before the end. In an open loop every slot that was due starts. A late policy that forfeits
-    /// time moves slots to after the end, and a slower rate does too. A change of the rate after the end does not
+    /// time can move slots beyond the end, and so can a slower rate. A change of the rate after the end does not
     /// continue the schedule. A [leased](crate::driver::leased) pacer has no slots beyond those that were leased by the
-    /// end. If [`slots`](PacerBuilder::slots), a shape or a recording ends as well, the earliest end counts.
+    /// end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an end too, the earliest end counts.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};

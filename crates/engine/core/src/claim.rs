@@ -58,9 +58,9 @@ impl Pacer {
         self.claim_many(1).map_err(Refused::for_good)
     }
 
-    /// Takes the next `n` slots in a row and returns without pausing, as
-    /// [`acquire_many`](Pacer::acquire_many) does for callers that block. They start as one
-    /// operation, and go back together. Zero slots have started already.
+    /// Takes the next `n` slots in a row and returns without pausing; [`acquire_many`](Pacer::acquire_many) is the same
+    /// for callers that block. The slots start as one operation, and go back together. A claim of zero slots counts as
+    /// started.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};
@@ -122,8 +122,8 @@ impl<'p> Claim<'p> {
     /// started: its actual start.
     ///
     /// Ask again after a change of the schedule. A change may even undo [`Ended::Finished`], until
-    /// [`start`](Claim::start) has returned it. While time is owed under a burst ratio, this is later than the intended
-    /// start.
+    /// [`start`](Claim::start) has returned it. While time is owed under a burst ratio, the due time is later than the
+    /// intended start.
     ///
     /// # Errors
     /// [`Ended`].
@@ -154,12 +154,12 @@ impl<'p> Claim<'p> {
         }
     }
 
-    /// The reason why the slot that it had can't start any more.
+    /// Why the claim's slot can't start any more.
     fn ended(&self) -> Ended {
         if self.pacer.is_closed() { Ended::Closed } else { Ended::Finished }
     }
 
-    /// The time for which to hold back, from now on. Zero when the slot is due, or is due so soon that the [sleep
+    /// How long to hold the operation back, from now on. Zero if the slot is due, or is due so soon that the [sleep
     /// threshold](crate::PacerBuilder::sleep_threshold) lets it start.
     ///
     /// While the pacer is paused, this is the time to [`Nanos::MAX`].
@@ -186,15 +186,14 @@ impl<'p> Claim<'p> {
         Ok(self.pacer.0.timeline.delay(self.due()?, &*self.pacer.0.clock))
     }
 
-    /// Starts the slot now, if it is due. Starting it again returns the same grant.
+    /// Starts the slot now, if it is due. After that, every further call returns the same grant.
     ///
     /// A late policy judges the start now, and not when the slot was claimed. If the slot is so late that it is
-    /// [skipped](crate::PacerBuilder::skip_later_than), the claim goes on with the next slot that is not.
+    /// [skipped](crate::PacerBuilder::skip_later_than), the claim takes the next slot that is not too late.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the claim is still yours.
-    /// [`Refused::Closed`]. [`Refused::Finished`] when a slower rate has left no such slot before
-    /// the end of the schedule.
+    /// [`Refused::NotUntil`] and [`Refused::Paused`]: the claim keeps its slot. [`Refused::Closed`].
+    /// [`Refused::Finished`] if a slower rate has left no slot for this claim before the end of the schedule.
     ///
     /// # Examples
     /// ```
@@ -218,8 +217,8 @@ impl<'p> Claim<'p> {
         self.start_by(i64::MIN)
     }
 
-    /// Blocks until the slot starts, but no longer than about `timeout`; after a timeout the claim keeps its slot. Like
-    /// [`Poller::wait_for`](crate::Poller::wait_for), but also for several slots.
+    /// Blocks until the slot starts, but no longer than about `timeout`; after a timeout the claim keeps its slot. It
+    /// is like [`Poller::wait_for`](crate::Poller::wait_for), but also works for several slots.
     ///
     /// # Errors
     /// As [`start`](Claim::start).
@@ -244,10 +243,11 @@ impl<'p> Claim<'p> {
     }
 
     /// Blocks until the slot is due, but no longer than about `timeout`, and starts nothing. It returns earlier when
-    /// the schedule changes. For callers that need something else before they [`start`](Claim::start), such as a lock,
-    /// and may then no longer want the slot.
+    /// the schedule changes. Use it if you need something else before [`start`](Claim::start), such as a lock, and may
+    /// then no longer want the slot.
     ///
-    /// It returns at once if the slot is due, has started, or can't start any more: call `start` to find out which.
+    /// It returns at once if the slot is due, has started, or can't start any more: call `start` to find out which of
+    /// these is true.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

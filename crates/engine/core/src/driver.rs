@@ -1,7 +1,7 @@
-//! For authors of async runtimes, and of programs that distribute one load over many machines: drives a pacer from
-//! outside. Other callers do not need it.
+//! Drives a pacer from outside, for authors of async runtimes and of programs that distribute one load over many
+//! machines. Other callers do not need this module.
 //!
-//! It is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
+//! This module is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
 //! `nanopace-async` and `nanopace-fleet` of this project use it.
 //!
 //! * A runtime waits with its own timers: it [watches](Drive::watch) the schedule for changes, asks when a slot is
@@ -42,13 +42,13 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 
 /// Drives a [`Pacer`] from outside.
 pub trait Drive: sealed::Sealed {
-    /// Gives slots from now on the times of a load that has followed this shape since it began: slot n of it starts
-    /// when the shape says. For a process that learns late of a change of a load that other processes follow too. Do
-    /// not use it after a change that made the load in force begin later than the pacer. Slots that were due by the old
-    /// shape keep their times, and time that a late policy had forfeited no longer counts as
+    /// Replaces the shape as if the load had followed `shape` since it began: from now on, slot n starts at the time
+    /// that `shape` has for slot n. Use it in a process that learns late of a change of a load that other processes
+    /// follow too. Do not use it after a change that made the load in force begin later than the pacer. Slots that were
+    /// due by the old shape keep their times, and time that a late policy had forfeited no longer counts as
     /// [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due from now on: a span of
-    /// [`Pacer::unstarted`] that ends by now contains none of them, and one that begins earlier and ends later contains
-    /// them all. After the end [by time](crate::PacerBuilder::until) nothing changes.
+    /// [`Pacer::unstarted`] that ends by now contains none of them, and a span that begins before now and ends after it
+    /// contains them all. After the end [by time](crate::PacerBuilder::until) nothing changes.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -69,14 +69,14 @@ pub trait Drive: sealed::Sealed {
     /// ```
     fn correct_shape(&self, shape: Shape);
 
-    /// From the slot with the number `from` in the whole load on, gives this process the slots that are leased here,
-    /// one [`Lease`] after the other, and none after the last: callers that take a slot there wait until one is leased.
-    /// A last lease until `u64::MAX` means that no more leases will follow.
+    /// Leases slots to this process, from the slot with the number `from` in the whole load on: one [`Lease`] follows
+    /// the other. After the last lease this process has no slots, and callers that take a slot there wait until one is
+    /// leased. A last lease until `u64::MAX` means that no more leases will follow.
     ///
-    /// It replaces earlier leases from that slot on. Slots that callers hold there, and that may not start yet, move as
-    /// they would with a change of rate. For programs that distribute the slots of one load over many machines while it
-    /// runs; see [`leased`]. Take slots of such a pacer one at a time: a row starts with its first slot, and its later
-    /// slots could still be leased to others.
+    /// The new leases replace earlier leases from that slot on. Slots that callers hold there, and that may not start
+    /// yet, move as they would with a change of rate. Use this in programs that distribute the slots of one load over
+    /// many machines while it runs; see [`leased`]. Take slots of such a pacer one at a time: a row starts with its
+    /// first slot, and its later slots could still be leased to others.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -101,8 +101,8 @@ pub trait Drive: sealed::Sealed {
     /// The first possible slot is this process's first slot that has certainly not started, or the end of its leases if
     /// it has no such slot. Returns the number of the slot with which the leases begin.
     ///
-    /// Slots before that one do not change, where [`lease`](Drive::lease) would return an error. A lease that ends
-    /// before the previous one is empty.
+    /// Slots before the returned number do not change, even if `from` is lower: [`lease`](Drive::lease) would return an
+    /// error then. A lease that ends before the previous one is empty.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -120,9 +120,9 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before that one stay as they are"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
-    /// When the next free slot is due; [`Nanos::MAX`] while the pacer is paused, and before the first use of one that
-    /// [starts with it](crate::PacerBuilder::start_on_first_use): asking does not count as a use. Nothing is taken:
-    /// another caller may take that slot first.
+    /// When the next free slot is due. It is [`Nanos::MAX`] while the pacer is paused, and before the first use of a
+    /// pacer that [starts on first use](crate::PacerBuilder::start_on_first_use). This call is not a use, and takes no
+    /// slot: another caller may take the slot first.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -141,7 +141,7 @@ pub trait Drive: sealed::Sealed {
     /// [`Ended`].
     fn next_due(&self) -> Result<Nanos, Ended>;
 
-    /// When the free slot that has `slots` other free slots before it is due; otherwise like
+    /// When a later free slot is due: the one with `slots` other free slots before it. Otherwise like
     /// [`next_due`](Drive::next_due). For callers that set a timer ahead of time.
     ///
     /// ```
@@ -155,7 +155,7 @@ pub trait Drive: sealed::Sealed {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Slots that were given back may come before it.
+    /// Slots that were given back may come before that slot as well.
     ///
     /// # Errors
     /// [`Ended`].
@@ -185,12 +185,13 @@ pub trait Drive: sealed::Sealed {
     #[must_use]
     fn watch(&self) -> Watch;
 
-    /// When a caller that pauses by its own timer should wake for a slot that is due at `due`: then, or later where
-    /// slots are so close that a wake-up for each would cost more than the [share](crate::PacerBuilder::sleep_share) of
-    /// a core. The caller last woke at `woken`, and waking takes `cost` of CPU time.
+    /// When a caller that pauses by its own timer should wake for a slot that is due at `due`. This is `due`, or a
+    /// later moment if slots are so close together that a wake-up for each slot would cost more than the
+    /// [share](crate::PacerBuilder::sleep_share) of a core. The caller last woke at `woken`, and waking takes `cost` of
+    /// CPU time.
     ///
-    /// All slots that are due by then start in one go. So the wake-up is never later than the late policy makes up for,
-    /// and never later than `due` under strict.
+    /// All slots that are due at the wake-up start at once. The wake-up is never later than the late policy makes up
+    /// for, and never later than `due` under strict.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -295,12 +296,12 @@ impl Watch {
         Watch { pacer: pacer.clone(), number: unique() }
     }
 
-    /// Lets the next change wake `waker`, and no waker that was set before.
+    /// Sets the waker that the next change wakes. It replaces a waker that was set before.
     pub fn set(&self, waker: &Waker) {
         self.pacer.0.timeline.sleepers.watch(self.number, waker);
     }
 
-    /// Lets the next change wake no waker.
+    /// Removes the waker: the next change wakes no task.
     pub fn clear(&self) {
         self.pacer.0.timeline.sleepers.unwatch(self.number);
     }

@@ -102,7 +102,7 @@ impl Engine {
         started.map_err(|(refused, _)| refused)
     }
 
-    /// Holds a caller back until what it has claimed is due or the schedule changes, or until `limit`.
+    /// Holds a caller back until its claimed slots are due, the schedule changes, or `limit` has come.
     pub(crate) fn pause_kept(&self, claimed: Claimed, limit: i64) {
         if let Ok(plan) = self.timeline.plan(&claimed, &*self.clock)
             && !plan.is_due()

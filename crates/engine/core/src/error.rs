@@ -1,11 +1,11 @@
-//! Errors, whose messages say what to do instead.
+//! Errors. Their messages say what to do instead.
 
 use crate::Nanos;
 use std::fmt;
 use std::time::Duration;
 
-/// Makes errors of types that have a text. `Debug` prints that text too: Rust prints it for an error that `main`
-/// returns, and a program's user then reads what to write instead.
+/// Implements `Error` and `Debug` for errors with a message. `Debug` prints the message, because Rust prints an error
+/// that `main` returns by `Debug`.
 macro_rules! errors_by_text {
     ($($error:ty),+) => {$(
         impl std::error::Error for $error {}
@@ -32,7 +32,7 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// Why a number or a text is not a [`Rate`](crate::Rate). The message says what to write instead.
+/// Why a number or a string is not a [`Rate`](crate::Rate). The message says what to write instead.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -57,7 +57,7 @@ pub enum RateError {
     Syntax,
     /// An unknown unit of time.
     Unit(String),
-    /// More digits than can be kept exactly.
+    /// More digits than can be stored exactly.
     TooManyDigits,
 }
 
@@ -76,8 +76,7 @@ impl fmt::Display for RateError {
     }
 }
 
-/// Why a number or a text is not a [`Strictness`](crate::Strictness): it is not a number from 0 to
-/// 1000.
+/// Why a number or a string is not a [`Strictness`](crate::Strictness): it is not a number from 0 to 1000.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StrictnessError;
 
@@ -87,7 +86,7 @@ impl fmt::Display for StrictnessError {
     }
 }
 
-/// Why there is no such [`Shape`](crate::Shape). The message says what to do instead.
+/// Why a [`Shape`](crate::Shape) cannot be built. The message says what to do instead.
 ///
 /// ```
 /// use nanopace::{Rate, Shape};
@@ -99,17 +98,17 @@ impl fmt::Display for StrictnessError {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A part without any time.
+    /// A part of zero duration.
     Empty,
-    /// It would last 2^63 ns or longer.
+    /// The shape would last 2^63 ns or longer.
     TooLong,
-    /// It would have 2^63 slots or more.
+    /// The shape would have 2^63 slots or more.
     TooManySlots,
-    /// More parts, or more of them within each other, than can be kept.
+    /// More than 65536 parts, or more than 64 levels of nesting.
     TooManyParts,
-    /// Something is to follow, repeat or reverse a shape that never ends.
+    /// A shape that never ends would be followed by another shape, repeated or reversed.
     Endless,
-    /// Repeated zero times.
+    /// A shape would be repeated zero times.
     NoTimes,
     /// A ladder with fewer than two steps.
     TooFewSteps,
@@ -139,7 +138,7 @@ impl fmt::Display for ShapeError {
     }
 }
 
-/// Why a text is not a [`Shape`](crate::Shape), and where.
+/// Why a string is not a [`Shape`](crate::Shape), and where the error is.
 ///
 /// ```
 /// use nanopace::Shape;
@@ -167,7 +166,7 @@ impl ShapeSyntaxError {
         ShapeSyntaxError { column, message }
     }
 
-    /// Where it is, in characters; the first one is 1.
+    /// The position of the error, in characters from 1 on.
     ///
     /// ```
     /// use nanopace::Shape;
@@ -180,9 +179,9 @@ impl ShapeSyntaxError {
     }
 }
 
-/// No operation starts any more, and why.
+/// Why no operation starts any more.
 ///
-/// It converts to the [`Refused`] of the same name.
+/// It converts to the [`Refused`] with the same name.
 ///
 /// ```
 /// use nanopace::{Ended, ManualClock, Pacer};
@@ -196,7 +195,7 @@ impl ShapeSyntaxError {
 /// assert_eq!(pacer.acquire(), Err(Ended::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// As wide as the words of a grant, so that those of a `Result` are moved whole.
+// As wide as the words of a grant, so that a `Result` of a grant and this error is moved in whole words.
 #[repr(u64)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -204,9 +203,9 @@ pub enum Ended {
     /// The pacer has been [closed](crate::Pacer::close).
     Closed,
     /// The schedule has no slot left: after [`PacerBuilder::slots`](crate::PacerBuilder::slots) or
-    /// [`PacerBuilder::until`](crate::PacerBuilder::until), or where its [`Shape`](crate::Shape) or
-    /// the recording that it [replays](crate::Arrivals::replay) ends. With another rate or shape one
-    /// that ended with its shape goes on.
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until), or where its [`Shape`](crate::Shape) or the recording that
+    /// it [replays](crate::Arrivals::replay) ends. A schedule that ended with its shape continues if another rate or
+    /// shape is set.
     Finished,
 }
 
@@ -216,8 +215,8 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Why a slot was refused. Nothing was taken, unless by a [`Poller`](crate::Poller), which keeps what is not
-/// due.
+/// Why a slot was refused. The refused call has taken no slot. Only a [`Poller`](crate::Poller) keeps a slot that is
+/// not due.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Refused};
@@ -239,13 +238,11 @@ pub enum Refused {
     Closed,
     /// The schedule has no slot left, or not as many as were asked for.
     Finished,
-    /// The pacer is paused. When it will grant again is unknown.
+    /// The pacer is paused. It is not known when it will be resumed.
     Paused,
-    /// Not yet: as things stand, the next slot can be granted from this moment on, on the pacer's
-    /// clock.
+    /// The next slot can start at this moment on the pacer's clock, by the current schedule.
     NotUntil(Nanos),
-    /// More than 2^44 slots that are not due yet have been taken. With more of them positions would
-    /// wrap.
+    /// More than 2^44 slots that are not due yet have been taken. Positions of later slots would wrap around.
     TooFarAhead,
 }
 

@@ -162,7 +162,7 @@ impl Grant {
 
     /// When the schedule says that the operation starts.
     ///
-    /// It is final: no later change of rate, pause or policy moves it.
+    /// It is final: later changes of the rate, pauses and policies do not move it.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -231,9 +231,9 @@ impl Grant {
         end - self.intended_start()
     }
 
-    /// The service time of an operation that was complete at `end`: completion minus actual start.
-    /// Zero if `end` is earlier than that. The [`response_time`](Grant::response_time) is this plus
-    /// the wait time, and is the one to report: a service time hides the stalls of the target.
+    /// The service time of an operation that was complete at `end`: completion minus actual start. Zero if `end` is
+    /// earlier than that. A service time hides the stalls of the target, so report the
+    /// [`response_time`](Grant::response_time), which is service time plus wait time.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -1,8 +1,8 @@
-//! Leases: the slots of a load that a process has for a while.
+//! Leases: which slots of a load a process has for a limited time.
 
 use crate::Shard;
 
-/// A stretch of a load, and the slots of it that this process has, for [`Drive::lease`](crate::driver::Drive::lease).
+/// A stretch of a load, and which of its slots this process has, for [`Drive::lease`](crate::driver::Drive::lease).
 ///
 /// It begins where the lease before it in the list ends. The first one begins at the slot that is passed to
 /// [`Drive::lease`](crate::driver::Drive::lease).

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Accounts for every nanosecond of the schedule: `elapsed = allocated + idle + waiting + backlog`.
 ///
-/// It is exact when no thread is at work. While threads are at work it is exact to within one claim for each thread,
-/// and a lane may claim many slots that are due at once.
+/// The account is exact while no thread takes slots. While threads take slots, it is exact to within one claim for each
+/// thread, and a lane may claim many slots that are due at once.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Strictness};
@@ -60,7 +60,7 @@ pub struct Ledger {
     pub allocated: Duration,
     /// Time that a policy has forfeited. It is never paid back.
     pub idle: Duration,
-    /// Time that is owed under a burst ratio, to be paid back at its speed.
+    /// Time that is owed under a burst ratio. It is paid back at the speed of that ratio.
     pub waiting: Duration,
     /// Time of slots that are due and not yet claimed, or were claimed and given back.
     pub backlog: Duration,
@@ -69,9 +69,9 @@ pub struct Ledger {
     pub granted: u64,
     /// Slots that were skipped because they were too late.
     pub skipped: u64,
-    /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot can be
-    /// included here 1 ns before it can be claimed. A [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead
-    /// of those that are in use.
+    /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot can be included here
+    /// 1 ns before it can be claimed. A [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead of
+    /// those that are in use.
     pub backlog_slots: u64,
 }
 
@@ -107,7 +107,7 @@ impl From<Totals> for Ledger {
 ///
 /// let counters = pacer.counters();
 /// assert_eq!(counters.early_starts, 1);
-/// assert_eq!(counters.spun, Duration::ZERO); // pauses sleep unless told otherwise
+/// assert_eq!(counters.spun, Duration::ZERO); // by default pauses sleep
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -188,7 +188,7 @@ impl Pacer {
     /// Like [`acquire`](Pacer::acquire), but gives up if the slot can't start within `timeout` from
     /// now.
     ///
-    /// Zero grants a slot that is due now and refuses everything else.
+    /// A timeout of zero grants a slot that is due now and refuses everything else.
     ///
     /// # Errors
     /// As [`acquire_deadline`](Pacer::acquire_deadline).
@@ -217,8 +217,8 @@ impl Pacer {
     /// Like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a
     /// moment on the pacer's clock.
     ///
-    /// It gives up as soon as the slot can't start in time: at once, or when a change of the rate makes it so. Then it
-    /// has taken nothing. A slot that is due now is granted, even if the deadline has passed.
+    /// It gives up as soon as the slot can't start in time: at once, or after a change of the rate. Then it has taken
+    /// nothing. A slot that is due now is granted, even if the deadline has passed.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer is still

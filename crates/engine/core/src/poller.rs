@@ -1,18 +1,18 @@
-//! Takes one slot at a time, for callers that pause in their own way.
+//! A poller: takes one slot at a time, for callers that pause in their own way.
 
 use crate::timeline::{Claimed, NotGranted};
 use crate::{Grant, Pacer, Refused};
 use std::time::Duration;
 
-/// Starts one slot after the other for a caller that must not be held back: an event loop, a runtime with its own
-/// timers, another language.
+/// Starts one slot after the other for a caller that must not block: an event loop, a runtime with its own timers,
+/// another language.
 ///
-/// It has at most one slot. [`poll`](Poller::poll) starts it if it is due, and otherwise keeps it and returns when it
-/// is due. So the caller does not lose its place while it does something else. A slot that is due costs as much as with
-/// [`Pacer::acquire`]. Nothing is allocated for a slot.
+/// A poller has at most one slot. If the slot is due, [`poll`](Poller::poll) starts it. Otherwise the poller keeps the
+/// slot, and `poll` returns when it is due. So the caller does not lose its place while it does something else. A slot
+/// that is due costs as much as with [`Pacer::acquire`]. Nothing is allocated for a slot.
 ///
-/// Like a [`Claim`](crate::Claim) it keeps its slot even if an earlier one is given back meanwhile.
-/// When it is dropped, the slot goes back and another caller gets it.
+/// Like a [`Claim`](crate::Claim), a poller keeps its slot even if an earlier slot is given back meanwhile. When the
+/// poller is dropped, its slot goes back and another caller gets it.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -59,15 +59,15 @@ impl Pacer {
 }
 
 impl Poller {
-    /// Starts the slot that it has, or the next one, if it is due. Otherwise it keeps the slot. Never
-    /// blocks.
+    /// Starts the poller's slot if it is due. A poller without a slot takes the next one first. A slot that is not due
+    /// stays with the poller. Never blocks.
     ///
     /// Poll again after a change of the schedule: the slot may be due sooner. [`Watch`](crate::driver::Watch) reports
     /// changes.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] and [`Refused::Paused`], after which the slot is kept. After [`Refused::Closed`] and
-    /// [`Refused::Finished`] it has no slot.
+    /// [`Refused::NotUntil`] and [`Refused::Paused`]: the poller keeps its slot. [`Refused::Closed`] and
+    /// [`Refused::Finished`]: it has no slot any more.
     ///
     /// # Examples
     /// ```
@@ -97,11 +97,11 @@ impl Poller {
         Ok(grant)
     }
 
-    /// Blocks until the slot that it has, or the next one, starts, as [`Pacer::acquire`] does, but no longer than about
-    /// `timeout`. After a timeout it keeps the slot.
+    /// Blocks until the poller's slot starts, but no longer than about `timeout`. A poller without a slot takes the
+    /// next one first, as [`Pacer::acquire`] does. After a timeout the poller keeps its slot.
     ///
-    /// For callers that have to check for something now and then, such as a signal or a request to stop: call it again
-    /// and again. [`Pacer::acquire_timeout`] takes no slot that is further away than its timeout.
+    /// For callers that have to check for something now and then, such as a signal or a request to stop: they call it
+    /// in a loop. [`Pacer::acquire_timeout`], in contrast, takes no slot that is due after its timeout.
     ///
     /// # Errors
     /// As [`poll`](Poller::poll).
@@ -178,7 +178,7 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Gives back the slot that it has, if any: another caller gets it.
+    /// Gives back the poller's slot, if it has one: another caller gets the slot.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};

@@ -14,8 +14,7 @@ use std::time::Duration;
 /// fraction.
 ///
 /// The range is one operation per day to 10 G per second, both included. Everything else is a
-/// [`RateError`]. Nothing is rounded to whole nanoseconds or hertz: 3 per second stays 3 per second
-/// for ever.
+/// [`RateError`]. Nothing is rounded to whole nanoseconds or hertz: 3 per second stays exactly 3 per second.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -97,9 +96,8 @@ impl Rate {
     /// `hz` operations per second. The floating-point number is taken at its exact value.
     ///
     /// # Errors
-    /// [`RateError::NotFinite`], [`RateError::Negative`] and [`RateError::Zero`] for such numbers.
-    /// [`RateError::TooSlow`] and [`RateError::TooFast`] for rates outside 1 per day to 10 G per
-    /// second.
+    /// [`RateError::NotFinite`], [`RateError::Negative`] and [`RateError::Zero`] if `hz` is not finite, is negative or
+    /// is zero. [`RateError::TooSlow`] and [`RateError::TooFast`] for rates outside 1 per day to 10 G per second.
     ///
     /// # Examples
     /// ```
@@ -203,8 +201,8 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl fmt::Display for Rate {
-    /// Prints it so that [`FromStr`](std::str::FromStr) reads it back: as a whole number per second, minute, hour or
-    /// day if possible, otherwise to the precision of an `f64`.
+    /// Prints the rate so that [`FromStr`](std::str::FromStr) reads it back: as a whole number per second, minute, hour
+    /// or day if possible, otherwise to the precision of an `f64`.
     ///
     /// ```
     /// use nanopace::Rate;
@@ -218,7 +216,7 @@ impl fmt::Display for Rate {
         let whole = UNITS.iter().find(|(_, unit_ns)| per(*unit_ns) % self.period_ns == 0);
         match whole {
             Some((unit, unit_ns)) => write!(f, "{}/{unit}", per(*unit_ns) / self.period_ns),
-            // Rounding must not make it faster than the fastest rate, nor slower than the slowest.
+            // Rounding must not make the rate faster than the fastest rate, or slower than the slowest.
             None if self.as_hz() >= 0.1 => write!(f, "{}/s", self.as_hz().min(1e10)),
             None => write!(f, "{}/d", (self.as_hz() * 86_400.0).max(1.0)),
         }

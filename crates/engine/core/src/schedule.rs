@@ -1,7 +1,7 @@
 //! The schedule: when each slot starts, how late starts change it, and where its time went.
 //!
-//! Plain data and arithmetic: no atomics and no clock; every moment is an argument, in nanoseconds. The timeline has
-//! the lock under which a schedule is read and changed.
+//! This module is plain data and arithmetic, without atomics and without a clock: every moment is an argument, in
+//! nanoseconds. The timeline has the lock under which a schedule is read and changed.
 //!
 //! # Words
 //!
@@ -12,25 +12,25 @@
 //!   two differ only while time is owed.
 //! * A slot is *settled* once it has been judged, or counts as judged: `settled` is the last such position.
 //! * Time is *forfeited* when a late start moves the slots after it. The forfeited time is `idle` in the account.
-//! * `asked` counts the slots that the load would have had without forfeits.
-//! * Time is *owed* when a late start moves no slot, but those after it may only start at a multiple of the rate. The
-//!   segment that runs at that multiple is the *catch-up*. The slots that it has come to are *paid*. Nothing is owed
-//!   once it has come as far as the schedule.
+//! * `asked` counts the slots that the load would have if no time had been forfeited.
+//! * Time is *owed* when a late start moves no slot, but the slots after it may start at a multiple of the rate at
+//!   most. The segment that runs at that multiple is the *catch-up*. Slots that the catch-up has reached are *paid*.
+//!   Nothing is owed any more once the catch-up has reached the schedule.
 //!
 //! # Rules
 //!
 //! * A slot's position never changes, only the time that belongs to it. So a claim can't race with a change of rate.
 //! * A slot is judged once, when it starts. Nothing changes the intended start of a settled slot.
-//! * The time that a start forfeits moves the slots after it. A *straggler*, which starts when a later slot
-//!   has started already, moves nothing, because the later one started by the schedule as it was.
-//! * A burst ratio leaves intended starts alone and adds a second line, `catch_up`. A slot may
-//!   start when both lines have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T
-//!   I.371). The lines meet when all owed time has been paid back.
+//! * The time that a start forfeits moves the slots after it. A *straggler* is a slot that starts when a later slot has
+//!   started already. It moves nothing, because the later slot started by the schedule as it was.
+//! * A burst ratio does not move intended starts, but adds a second line, `catch_up`. A slot may start when both lines
+//!   have reached it: two rates at once, as in the dual GCRA of ATM (ITU-T I.371). The lines meet when all owed time
+//!   has been paid back.
 //!
 //! Under strict this is GCRA's virtual scheduling algorithm without a tolerance (ITU-T I.371): intended starts are its
-//! theoretical arrival times, and each one counts from the actual start before it if that was late. Other strictnesses
-//! move them less. Slots of equal size, on an axis along which time runs at the rate, are virtual time, as in
-//! `VirtualClock` (Zhang, 1990).
+//! theoretical arrival times, and each one counts from the previous actual start if that start was late. Other
+//! strictnesses move the intended starts less. Slots of equal size, on an axis along which time runs at the rate, are
+//! virtual time, as in `VirtualClock` (Zhang, 1990).
 
 mod account;
 mod asked;
@@ -125,7 +125,7 @@ impl Schedule {
         &self.load
     }
 
-    /// The rate at `now`; the slowest rate if it is lower or zero.
+    /// The rate at `now`, or the slowest rate if the rate is lower or zero.
     pub(crate) fn rate(&self, now: i64) -> Rate {
         match &self.load {
             Load::Rate(rate) => *rate,
@@ -137,7 +137,7 @@ impl Schedule {
         }
     }
 
-    /// A number that grows with everything that moves a slot or the end.
+    /// A number that grows with every change that moves a slot or the end.
     pub(crate) fn revision(&self) -> u64 {
         self.history.revision() + self.end.revision()
     }
@@ -155,14 +155,15 @@ impl Schedule {
         self.history.slots().has_arrivals()
     }
 
-    /// The slots around the one at `position` that lie on one line, straight or bent, as far as there are slots.
-    /// None if they lie unevenly, are not known yet or never come, or if that slot lies on a piece that was forgotten.
+    /// The slots around the slot at `position` that lie on one line, straight or bent, as far as there are slots. None
+    /// if slots lie unevenly there, are not known yet or never come, or if the slot at `position` lies on a piece that
+    /// was forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let stretch = self.history.stretch(position)?;
         Some(Stretch { ends_at: self.before_end(stretch.ends_at), ..stretch })
     }
 
-    /// The first position at which there is no slot any more; none if it is nowhere in range, or not known yet.
+    /// The first position at which there is no slot any more; none if that position is out of range, or not known yet.
     #[inline]
     pub(crate) fn end(&self) -> Option<u64> {
         if self.found_end.get().0 != self.revision() {
@@ -204,8 +205,8 @@ impl Schedule {
         self.history.time_of(position)
     }
 
-    /// The slots from `position` on that are due at `now`: when each is intended to start, and its number
-    /// in the whole load. A slot that is not there is never due.
+    /// The slots from `position` on that are due at `now`: the intended start of each, and its number in the whole
+    /// load. A slot that does not exist is never due.
     pub(crate) fn due_from(&self, position: u64, now: i64) -> impl Iterator<Item = (i64, u64)> {
         (0..).map_while(move |slots| {
             let position = after(position, slots);
@@ -215,8 +216,8 @@ impl Schedule {
         })
     }
 
-    /// When the slot at `position` may start, unless the pacer is paused: later than intended while time is
-    /// owed. At the end of a shape all its slots may start, whatever is owed.
+    /// When the slot at `position` may start, unless the pacer is paused: later than intended while time is owed. At
+    /// the end of a shape, all its slots may start, even if time is owed.
     pub(crate) fn release(&self, position: u64) -> i64 {
         let caught_up = self.catch_up.as_ref().map_or(i64::MIN, |segment| {
             segment.time_of(position, self.history.slots()).min(self.end.of_shape())
@@ -231,8 +232,8 @@ impl Schedule {
         self.paid(time).map_or(intended, |paid| earlier(paid, intended))
     }
 
-    /// The position that the catch-up has come to by `time`: slots after it have to wait. None if no time is owed.
-    /// When a shape ends, nothing is owed any more: what was owed becomes backlog.
+    /// The position that the catch-up has reached by `time`: slots after it have to wait. None if no time is owed. When
+    /// a shape ends, owed time becomes backlog, so nothing is owed any more.
     fn paid(&self, time: i64) -> Option<u64> {
         let segment = self.catch_up.as_ref().filter(|_| time < self.end.of_shape())?;
         let paid = segment.position_at(time, self.history.slots());
@@ -251,7 +252,8 @@ impl Schedule {
         self.paused_since.unwrap_or(now)
     }
 
-    /// How far apart this process's slots are at `now`, from the one at `position` on, on average, in nanoseconds.
+    /// The average distance in time between this process's slots at `now`, from the slot at `position` on, in
+    /// nanoseconds.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -267,33 +269,32 @@ impl Schedule {
         self.schedule_time(now).min(self.end.moment(&self.history))
     }
 
-    /// Notes that `claimed` slots lie before the position `next`. Must be called at least once while 2^47 slots
-    /// are claimed, because positions wrap around after more.
+    /// Records that `claimed` slots lie before the position `next`. Must be called at least once for every 2^47 slots
+    /// that are claimed, because positions wrap around after more.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.history.count_claimed(next, claimed);
         self.end.count_claimed(next, claimed);
     }
 
-    /// Lets the schedule run at `rate` from now on. The part of the current interval that has passed
-    /// stays passed.
+    /// Sets the rate from now on. The part of the current interval that has passed stays passed.
     pub(crate) fn set_rate(&mut self, rate: Rate, now: i64) {
         if !matches!(self.load, Load::Rate(current) if current == rate) {
             self.set_load(Load::Rate(rate), self.schedule_time(now));
         }
     }
 
-    /// Lets the schedule follow `shape` from now on, which is the shape's beginning.
+    /// Sets the shape from now on, from its beginning.
     pub(crate) fn set_shape(&mut self, shape: Shape, now: i64) {
         self.set_load(shape.into(), self.schedule_time(now));
     }
 
-    /// Gives slots from now on the times of a load that has followed `shape` since the load in force began, with
-    /// slot 0 then. No other load may have come before it.
+    /// From now on, gives slots the times of a load that has followed `shape` since the load in force began, with slot
+    /// 0 at that beginning. No other load may have come before the load in force.
     pub(crate) fn correct_shape(&mut self, shape: Shape, now: i64) {
         let time = self.schedule_time(now);
         self.drop_paid(time);
         if self.end.is_over(time) {
-            // Nothing else changes, but slots that are not known yet now lie after the end.
+            // Nothing else changes, except that slots that are not known yet now lie after the end.
             return self.follow_load(time);
         }
         self.history.correct(&shape, self.origin, time);
@@ -303,7 +304,7 @@ impl Schedule {
         // A constant rate becomes a shape, too, because the load began at `origin`, before the anchor, and a
         // line can't begin before its anchor.
         self.load = Load::Shape(Box::new(shape));
-        // A shape that has ended already ends now.
+        // A shape that has already ended ends now.
         self.end = self.end.with_shape(self.load.end(self.origin).max(time));
         self.rescale_catch_up(time);
     }
@@ -317,7 +318,7 @@ impl Schedule {
         self.follow_load(time);
     }
 
-    /// Lets slots follow the load as it has been set, from `time` on.
+    /// Makes slots follow the load that has been set, from `time` on.
     fn follow_load(&mut self, time: i64) {
         self.history.append(&self.speed(ONE_Q32), time);
         self.rescale_catch_up(time);
@@ -328,35 +329,35 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False,
-    /// and no slot moves, if the process has a slot from there on that lies before `next`. Slots from `next` on may
-    /// still move.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If the
+    /// process has a slot from there on that lies before `next`, returns false, and no slot moves. Slots from `next` on
+    /// may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
         self.leave_line(from, next, now);
         self.history.set_shard(shard, from, next)
     }
 
-    /// Turns a line into a curve of the same rate, because only a curve can have the slots of a shard or lease.
-    /// So before the first of them is set, the whole load is entered as a shard. That moves no slot: the curve
-    /// begins at the count that the line has come to. Nothing is done if the slot with the number `from` lies
-    /// before the position `first`, because then the shard or lease will be refused.
+    /// Turns a line into a curve of the same rate, because only a curve can have the slots of a shard or lease. So
+    /// before the first shard or lease is set, the whole load is entered as a shard. That moves no slot: the curve
+    /// begins at the count that the line has reached. Nothing is done if the slot with the number `from` lies before
+    /// the position `first`, because then the shard or lease will be refused.
     fn leave_line(&mut self, from: u64, first: u64, now: i64) {
         if self.history.slots().is_plain() && self.history.set_shard(Shard::whole(), from, first) {
             self.follow_load(self.schedule_time(now));
         }
     }
 
-    /// Gives this process what is leased, from the slot with the number `from` in the whole load on, and nothing
-    /// yet after that. False, and no slot moves, if a slot there may have started. A slot that is intended to start
-    /// within `lead_ns` counts as one that may have: it may start without the lock meanwhile.
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
+    /// slots yet after the leases. If a slot there may have started, returns false, and no slot moves. A slot that is
+    /// intended to start within `lead_ns` counts as one that may have started: it may start without the lock meanwhile.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
         let not_started = first_after(self.intended_within(lead_ns, now));
         self.leave_line(from, not_started, now);
         self.history.lease(from, leases, not_started)
     }
 
-    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`.
-    /// Returns the number of the slot that it begins with.
+    /// Gives this process the slots of these leases, beginning with the first slot that may be leased, but not before
+    /// `from`. Returns the number of the slot with which the leases begin.
     pub(crate) fn lease_rest(
         &mut self,
         from: u64,
@@ -383,8 +384,8 @@ impl Schedule {
         self.policy.skip_later_than = limit;
     }
 
-    /// Pays owed time back at the ratio in force, from `time` on. Without a ratio it becomes backlog, which
-    /// the new policy judges.
+    /// From `time` on, pays owed time back at the ratio in force. Without a ratio, owed time becomes backlog, which the
+    /// new policy judges.
     fn rescale_catch_up(&mut self, time: i64) {
         self.catch_up = match (self.policy.strictness.rule(), &self.catch_up) {
             (Rule::Burst(ratio), Some(segment)) => {
@@ -413,7 +414,7 @@ impl Schedule {
         }
     }
 
-    /// Lets the schedule's time go on. Slots stay as late as they were.
+    /// Continues the schedule's time. Slots stay as late as they were.
     pub(crate) fn resume(&mut self, now: i64) {
         self.starts_on_use = false;
         let Some(since) = self.paused_since.take() else { return };
@@ -430,10 +431,10 @@ impl Schedule {
         }
     }
 
-    /// Tidies up: ends a catch-up that has caught up, moves anchors forward long before they are out of reach, and
-    /// forgets data that is no longer needed. `next` is the next position to be claimed, and `free` the earliest one
-    /// that a caller can get. `is_held` returns whether a caller may ask for a slot between two positions, although it
-    /// lies before `free`.
+    /// Tidies up: ends a catch-up that has reached the schedule, moves anchors forward long before they are out of
+    /// reach, and forgets data that is no longer needed. `next` is the next position to be claimed, and `free` the
+    /// earliest position that a caller can get. `is_held` returns whether a caller may ask for a slot between two
+    /// positions, although it lies before `free`.
     pub(crate) fn tidy(
         &mut self,
         next: u64,
@@ -457,9 +458,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// For recorded arrivals: if many before `next` are remembered, reads ahead of it and forgets those that are past.
-    /// `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or will get
-    /// again.
+    /// For recorded arrivals: if many arrivals before `next` are remembered, reads arrivals ahead of `next` and forgets
+    /// past ones. `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or
+    /// will get again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,
@@ -473,13 +474,13 @@ impl Schedule {
             }
             let next = earlier(next, self.reached(now));
             let earliest = earliest().map_or(next, |earliest| earlier(earliest, next));
-            // One slot more is kept: a position between it and the next slot lies at a count between theirs.
+            // One slot more is kept: the count of a position between it and the next slot lies between their counts.
             slots
                 .forget_before(before(later(earliest, next.wrapping_sub(after(0, MOST_ARRIVALS)))));
         }
     }
 
-    /// Ends a catch-up that has paid back all owed time, or that a shape's end has ended.
+    /// Ends a catch-up if all owed time has been paid back, or if the shape has ended.
     fn drop_paid(&mut self, time: i64) {
         if self.paid(time).is_none() {
             self.catch_up = None;

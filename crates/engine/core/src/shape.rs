@@ -1,9 +1,9 @@
 //! Shapes of loads: convert time to counts, and counts to time.
 //!
-//! A shape is a tree. Its leaves are curves whose rate never falls, or the same backwards, so that every formula is a
-//! sum of positive terms. All counts are sums of the leaves' counts. The time of a count is computed from counts at
-//! moments alone: it is estimated, and then corrected until the count is reached there and not reached one nanosecond
-//! earlier.
+//! A shape is a tree. Its leaves are curves whose rate never falls, or such curves backwards in time, so that every
+//! formula is a sum of positive terms. All counts are sums of the leaves' counts. The time of a count is computed from
+//! counts at moments alone: it is estimated, and then corrected until it is the first nanosecond at which the count is
+//! reached.
 
 mod compose;
 mod custom;
@@ -57,8 +57,8 @@ use std::time::Duration;
 ///
 /// Shapes are put together from parts, by methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A
 /// shape has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 ns (292 years) and a count below
-/// 2^63. A repeated shape counts once. A shape that never ends is exempt from the limits of duration and count; its
-/// count stops at 2^63.
+/// 2^63. The parts of a repeated shape count once. A shape that never ends is exempt from the limits of duration and
+/// count; its count stops at 2^63.
 ///
 /// ```
 /// use nanopace::{Rate, Shape};
@@ -82,7 +82,7 @@ pub struct Shape {
 /// The rate between the points of a [`Shape::table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Between {
-    /// The rate goes straight from each point to the next.
+    /// The rate changes linearly from each point to the next.
     Linear,
     /// The rate stays until the next point. The last point is only the end; its own rate is never reached.
     Step,
@@ -95,13 +95,13 @@ impl Shape {
         Some(self.duration_ns()).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// How many slots the shape has, with fractions of slots; none if it never ends.
+    /// The number of slots of the whole shape, with fractions of slots; none if it never ends.
     #[must_use]
     pub fn count(&self) -> Option<f64> {
         self.duration().map(|_| approximate(self.program.total()))
     }
 
-    /// How many slots there are after `elapsed`, with fractions of slots; after the end, all.
+    /// The number of slots by `elapsed`, with fractions of slots; after the end, the number of all slots.
     #[must_use]
     pub fn count_at(&self, elapsed: Duration) -> f64 {
         approximate(self.program.count_at(span_ns(elapsed)))
@@ -241,7 +241,8 @@ fn part_ns(time: Duration) -> Result<i64, ShapeError> {
 }
 
 impl fmt::Display for Shape {
-    /// Prints it so that [`FromStr`](std::str::FromStr) reads it back, except for [`custom`](Shape::custom) curves.
+    /// Prints the shape so that [`FromStr`](std::str::FromStr) reads it back, except for [`custom`](Shape::custom)
+    /// curves.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};

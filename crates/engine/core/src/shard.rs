@@ -1,4 +1,4 @@
-//! Shards: the slots of a load that belong to one of several processes.
+//! Shards: which slots of a load belong to one of several processes.
 
 use crate::count::Count;
 use crate::error::errors_by_text;
@@ -7,8 +7,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::str::FromStr;
 
-/// The slots of a load that belong to this process, where several processes make the load together without
-/// communicating.
+/// The slots of a load that belong to this process. With shards, several processes share a load without communicating.
 ///
 /// All processes have the same schedule, and each takes its own slots of it. With equal weights process `i` of `n`
 /// takes slots `i`, `i + n`, `i + 2n` and so on. With weights that add up to `W`, process `i` takes `w_i` of each `W`
@@ -226,7 +225,7 @@ impl FromStr for Shard {
     }
 }
 
-/// Why numbers or a text are no [`Shard`]. The message says what to write instead.
+/// Why numbers or a string are not a [`Shard`]. The message says what to write instead.
 ///
 /// ```
 /// use nanopace::Shard;
@@ -237,7 +236,7 @@ impl FromStr for Shard {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// No such process. The index counts from 0, and in the message from 1.
+    /// There is no such process. The index counts from 0, and in the message from 1.
     Index {
         /// The index, counted from 0.
         index: u32,
@@ -246,13 +245,13 @@ pub enum ShardError {
     },
     /// A process of weight zero.
     Weight,
-    /// Weights that share no large divisor.
+    /// Weights that are too large after division by their greatest common divisor, or a `cycle` that is too large.
     Cycle,
     /// No remainders, or remainders that are not below the cycle.
     Remainder,
-    /// The change was to begin with a slot that is due or has been taken, or with one before it.
+    /// The change would affect a slot that is due or has been taken.
     TooLate,
-    /// Leases that do not lie one after the other.
+    /// A lease that ends before the previous one.
     Order,
     /// Not of the form INDEX/COUNT.
     Syntax,

@@ -5,8 +5,8 @@
 //! finds that out when it wakes.
 //!
 //! Waking takes a system call for each sleeper, and there may be thousands. So a change wakes only the first [`HERD`],
-//! in schedule order, and each sleeper that wakes passes it on to one more. Callers that are awake can then make their
-//! plans while others are still being woken, and `set_rate` returns quickly.
+//! in schedule order, and each sleeper that wakes up wakes one more. Callers that are awake can then make their plans
+//! while others are still being woken, and `set_rate` returns quickly.
 //!
 //! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it planned by is still
 //! the current one, and a change makes that version invalid before it takes that lock. So either the sleeper has
@@ -115,7 +115,7 @@ impl Sleepers {
         next.iter().for_each(Unparker::unpark);
     }
 
-    /// Lets the next change wake `waker`, instead of an earlier waker of this number.
+    /// Registers `waker` for the next change, instead of an earlier waker of this number.
     pub(crate) fn watch(&self, number: u64, waker: &Waker) {
         // Not under the lock: cloning or dropping a waker may run code of its task.
         let waker = waker.clone();
@@ -128,7 +128,7 @@ impl Sleepers {
         drop(earlier);
     }
 
-    /// Tasks that watch for changes; threads are not woken.
+    /// The tasks that watch for changes, without any threads.
     pub(crate) fn watching(&self) -> WakeUps {
         WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }

@@ -13,9 +13,8 @@ use std::str::FromStr;
 /// | 1 | strict | is forfeited: no two slots are closer than the interval |
 /// | above 1, to 1000 | burst | is made up for at that multiple of the rate |
 ///
-/// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is
-/// made up for freely under every strictness but 1; see
-/// [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
+/// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is made up for at once
+/// under every strictness except 1; see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
 ///
 /// Setting a strictness other than 0 makes each start go through a lock, and makes wait times
 /// exact; see [`Grant::wait_time`](crate::Grant::wait_time).
@@ -155,8 +154,8 @@ use std::str::FromStr;
 ///
 /// # Source
 ///
-/// The idea is the cycle rate limiter of `EngineBlock`, now nosqlbench, whose strictness and burst
-/// ratio are one number too.
+/// The idea comes from the cycle rate limiter of `EngineBlock`, now nosqlbench. There too, one number is both
+/// strictness and burst ratio.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Strictness(f64);
 
@@ -247,7 +246,7 @@ impl Default for Strictness {
 impl FromStr for Strictness {
     type Err = StrictnessError;
 
-    /// Parses a number from 0 to 1000, as [`f64`] is written. Spaces around it are ignored.
+    /// Parses a number from 0 to 1000, in the syntax of [`f64`]. Spaces around it are ignored.
     ///
     /// # Errors
     /// [`StrictnessError`] for every other string.

@@ -73,7 +73,7 @@ mod world {
         None
     }
 
-    /// Nothing outlives a model's run.
+    /// Makes a new parker each time, because nothing may outlive a model's run.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
         pause(&Parker::new())
     }

@@ -364,8 +364,8 @@ impl Timeline {
         self.lead_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// Gives this process what is leased, from the slot with the number `from` in the whole load on. False if a
-    /// slot there may have started. Slots that callers hold and that may not start yet move, as they do with a
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on. False
+    /// if a slot there may have started. Slots that callers hold and that may not start yet move, as they do with a
     /// change of rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
@@ -376,8 +376,8 @@ impl Timeline {
         is_leased
     }
 
-    /// Gives this process what is leased, beginning with the first slot that may be leased, but not before `from`.
-    /// Returns the number of the slot that it begins with.
+    /// Gives this process the slots of these leases, beginning with the first slot that may be leased, but not before
+    /// `from`. Returns the number of the slot with which the leases begin.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
         let lead_ns = self.furthest_lead_ns();
@@ -387,7 +387,7 @@ impl Timeline {
         leased_from
     }
 
-    /// Lets nothing start from now on, and wakes all sleepers, so that they return.
+    /// Stops all starts from now on, and wakes all sleepers, so that they return.
     pub(crate) fn close(&self, clock: &dyn Clock) {
         self.under_lock().close(clock);
     }

@@ -25,7 +25,7 @@ impl U256 {
         self.low
     }
 
-    /// Within 2^-52 of the number.
+    /// The number, to a relative error of 2^-52.
     #[expect(clippy::cast_precision_loss, reason = "to the precision of an `f64`")]
     pub(crate) fn as_f64(self) -> f64 {
         const TWO_128: f64 = (1_u128 << 127) as f64 * 2.0;
@@ -112,8 +112,8 @@ impl Mul for U256 {
 impl Div for U256 {
     type Output = U256;
 
-    /// Rounded down. Each step takes off what is left by a factor of 2^49, by an estimate of the
-    /// quotient that is never above it.
+    /// The quotient, rounded down. Each step makes the remainder smaller by a factor of 2^49. It uses an estimate of
+    /// the quotient that is never above it.
     fn div(self, divisor: U256) -> U256 {
         if self.high == 0 && divisor.high == 0 {
             return U256::from(self.low / divisor.low);
@@ -128,7 +128,7 @@ impl Div for U256 {
     }
 }
 
-/// A number that is not above the quotient, which is at least 1 and within 2^-50 of this one.
+/// An estimate that is never above the quotient. The quotient is at least 1, and `quotient` is within 2^-50 of it.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -145,7 +145,7 @@ fn at_most(quotient: f64) -> U256 {
 impl Shl<u32> for U256 {
     type Output = U256;
 
-    /// By less than 256 bits.
+    /// `bits` is less than 256.
     fn shl(self, bits: u32) -> U256 {
         match bits {
             0 => self,
@@ -160,7 +160,7 @@ impl Shl<u32> for U256 {
 impl Shr<u32> for U256 {
     type Output = U256;
 
-    /// By less than 256 bits.
+    /// `bits` is less than 256.
     fn shr(self, bits: u32) -> U256 {
         match bits {
             0 => self,

@@ -1,4 +1,4 @@
-//! Clocks, which show the moment at which a refused caller may come back.
+//! Clocks. Refusals report moments on the clock of the limiter.
 //!
 //! The schedule of a limiter runs in real time, whatever its clock shows, unless the clock offers
 //! [`pacing`](Clock::pacing).

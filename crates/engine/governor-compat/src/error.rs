@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// More cells at once than the quota's burst size, which is the number in this error. Waiting would not help, so
-/// nothing waits.
+/// A request for more cells at once than the quota's burst size, which is the number in this error. Waiting would not
+/// help, so the request fails at once.
 ///
 /// ```
 /// use governor::{InsufficientCapacity, Quota, RateLimiter};

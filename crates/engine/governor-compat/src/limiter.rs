@@ -25,7 +25,7 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 /// apart. Callers that come early are refused or wait. Callers that are late may start at once until they are on
 /// schedule again. At most a burst is made up for in this way, or 100 ms of the schedule if that is more.
 ///
-/// It is shared by reference, and works from any number of threads and tasks.
+/// A limiter is shared by reference, and works from any number of threads and tasks.
 ///
 /// ```
 /// use governor::{Quota, RateLimiter};
@@ -170,8 +170,8 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
         self.wait(ONE).await;
     }
 
-    /// Like [`until_ready`](RateLimiter::until_ready); but if the task had to wait, it goes on only after an additional
-    /// random time. The schedule does not move by that time.
+    /// Like [`until_ready`](RateLimiter::until_ready), but if the task had to wait, it waits for an additional random
+    /// time. That time does not move the schedule.
     ///
     /// A task that is cancelled during that time has taken its cell.
     ///

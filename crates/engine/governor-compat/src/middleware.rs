@@ -1,4 +1,5 @@
-//! The results of decisions. There is one choice: nothing, or when to come back.
+//! The results of decisions. The only middleware returns nothing for an admitted cell, and the retry moment for a
+//! refused one.
 
 use crate::clock::{Clock, DefaultClock, Reference};
 use std::fmt;

@@ -5,7 +5,8 @@ use crate::clock::Reference;
 use std::fmt;
 use std::time::Duration;
 
-/// Too early: by the current schedule, the next cell is admitted from a moment on. Nothing was taken.
+/// The refusal of a cell that is not due. It contains the moment from which the cell is admitted, by the current
+/// schedule. Nothing was taken.
 ///
 /// ```
 /// use governor::clock::{Clock, FakeRelativeClock};

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// The time that is always made up for, whatever the burst size: with bursts of one, a task that is woken late would
-/// otherwise lower the rate.
+/// The time that is always made up for, whatever the burst size. Without it, a quota with bursts of one would lose time
+/// whenever a task is woken late.
 const ALWAYS_MADE_UP_FOR: Duration = Duration::from_millis(100);
 
 const DAY: Duration = Duration::from_secs(86_400);

@@ -32,19 +32,19 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// `max_burst` cells per second, and as many in a burst.
+    /// `max_burst` cells per second, with bursts of up to `max_burst` cells.
     #[must_use]
     pub const fn per_second(max_burst: NonZeroU32) -> Quota {
         Quota::per(max_burst, Duration::from_secs(1))
     }
 
-    /// `max_burst` cells per minute, and as many in a burst.
+    /// `max_burst` cells per minute, with bursts of up to `max_burst` cells.
     #[must_use]
     pub const fn per_minute(max_burst: NonZeroU32) -> Quota {
         Quota::per(max_burst, Duration::from_secs(60))
     }
 
-    /// `max_burst` cells per hour, and as many in a burst.
+    /// `max_burst` cells per hour, with bursts of up to `max_burst` cells.
     #[must_use]
     pub const fn per_hour(max_burst: NonZeroU32) -> Quota {
         Quota::per(max_burst, Duration::from_secs(3_600))

@@ -1,4 +1,4 @@
-//! The type names with which the types of limiters are written.
+//! The types that appear as parameters in the types of limiters.
 //!
 //! ```
 //! use governor::clock::MonotonicClock;

@@ -1,4 +1,4 @@
-//! Clocks, the source of all time.
+//! The trait of clocks, and the clocks of this crate.
 
 mod manual;
 #[cfg(unix)]
@@ -15,7 +15,7 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// A few times as long as a processor takes for a spin-loop hint.
+/// A few times the duration of a spin-loop hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and how to wait on it.
@@ -23,8 +23,9 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// A pacer or a limiter reads its clock whenever an earlier reading is not enough. A reading that is earlier than a
 /// previous one only makes a start late. The implementation must not call the pacer or the limiter.
 ///
-/// [`TscClock`] is the default of both. [`StdClock`] reads the operating system's clock. `MonotonicClock` shares its
-/// moments with other programs on the machine. [`ManualClock`] is moved by hand.
+/// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.
+/// `MonotonicClock` reads the same values as other programs on the machine. [`ManualClock`] moves only when a test
+/// moves it.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, Nanos, Parker, StdClock};
@@ -63,8 +64,8 @@ pub trait Clock: Debug + Send + Sync {
     /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first. May return
     /// early. [`Nanos::MAX`] means until unparked.
     ///
-    /// By default the thread sleeps for `until - now` in real time. Override it for a clock that
-    /// runs at another speed.
+    /// By default the thread sleeps for `until - now` in real time. Override this method for a clock that runs at
+    /// another speed.
     fn park(&self, parker: &Parker, until: Nanos) {
         if until == Nanos::MAX {
             parker.park();
@@ -73,15 +74,15 @@ pub trait Clock: Debug + Send + Sync {
         }
     }
 
-    /// Whether the clock runs by itself, so that a thread can learn from how long its sleeps take. True by default.
+    /// Whether the clock runs on its own, so that a thread can measure how long its sleeps take. True by default.
     fn is_real(&self) -> bool {
         true
     }
 
     /// Called repeatedly by a thread that spins until `until`, and has just read `now`, which is earlier.
     ///
-    /// By default it lets the core's other hardware thread run, if there is one, but not in the last half microsecond,
-    /// where each such hint would make the start later.
+    /// By default this is a spin-loop hint, which lets the core's other hardware thread run. In the last half
+    /// microsecond it does nothing, because a hint there would make the start later.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

@@ -43,7 +43,7 @@ pub struct Nanos(u64);
 impl Nanos {
     /// The clock's origin.
     pub const ZERO: Nanos = Nanos(0);
-    /// The latest possible moment, 292 years after the origin. It means "not before something changes".
+    /// The latest possible moment, 292 years after the origin. As a due time, it means "not before something changes".
     pub const MAX: Nanos = Nanos(i64::MAX.unsigned_abs());
 
     /// The moment `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].
@@ -72,8 +72,7 @@ impl Nanos {
         self.0
     }
 
-    /// Nanoseconds since the clock's origin, as a signed number: for arithmetic that may go below the
-    /// origin.
+    /// Nanoseconds since the clock's origin, as a signed number: for arithmetic whose results can be before the origin.
     ///
     /// ```
     /// use nanopace_nanos::Nanos;
@@ -115,7 +114,7 @@ impl Add<Duration> for Nanos {
 impl Sub<Duration> for Nanos {
     type Output = Nanos;
 
-    /// Stops at zero.
+    /// The moment `span` earlier, at least [`Nanos::ZERO`].
     fn sub(self, span: Duration) -> Nanos {
         Nanos::from_nanos(self.0.saturating_sub(whole_ns(span)))
     }

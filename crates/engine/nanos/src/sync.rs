@@ -16,7 +16,7 @@ mod world {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use loom::thread::yield_now;
 
-    /// A token under a mutex. Its timeout never fires, so models move a manual clock instead.
+    /// A wake-up token under a mutex. A timeout never ends a park, so models move a manual clock instead.
     #[derive(Default)]
     pub(super) struct Parker(Unparker);
 
@@ -55,20 +55,20 @@ use std::sync::PoisonError;
 use std::time::Duration;
 pub(crate) use world::{AtomicU64, Mutex, MutexGuard, yield_now};
 
-/// Locks, even after a panic: the data is consistent at every step.
+/// Locks `mutex`, even after a panic of another holder: the data is consistent at every step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts the calling thread to sleep until its [`Unparker`] wakes it; for authors of a
-/// [`Clock`](crate::Clock), and for threads that wait by one.
+/// Puts the calling thread to sleep until its [`Unparker`] wakes it. Implementations of [`Clock`](crate::Clock) use it,
+/// and so do threads that wait on a clock.
 ///
-/// Unlike [`std::thread::park`] it has its own token. So the caller's own use of parking and that of a pacer or a
-/// limiter never take each other's wake-ups.
+/// A parker has its own token, unlike [`std::thread::park`]. The caller's own parking and the parking of a pacer or a
+/// limiter therefore never take each other's wake-ups.
 pub struct Parker(world::Parker);
 
-/// Wakes the thread that sleeps, or will sleep next, on the [`Parker`] that it came from. Clones
-/// wake the same parker.
+/// Wakes the thread that sleeps, or sleeps next, on the [`Parker`] that created this unparker. All clones wake the same
+/// parker.
 #[derive(Clone)]
 pub struct Unparker(world::Unparker);
 
@@ -89,7 +89,7 @@ impl Parker {
         Parker(world::Parker::new())
     }
 
-    /// Sleeps until unparked. Returns at once if that has happened since the last sleep.
+    /// Sleeps until unparked. Returns at once if the parker has been unparked since its last sleep.
     #[inline]
     pub fn park(&self) {
         self.0.park();
@@ -110,7 +110,7 @@ impl Parker {
 }
 
 impl Unparker {
-    /// Wakes the sleeper. If it is not asleep, its next sleep ends at once.
+    /// Wakes the thread that sleeps on the parker. If no thread sleeps on it, the next sleep ends at once.
     #[inline]
     pub fn unpark(&self) {
         self.0.unpark();

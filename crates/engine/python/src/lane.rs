@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 
-/// One worker's handle to a pacer: it takes slots that are due in runs. It belongs to the thread that
-/// first uses it, and raises `RuntimeError` in another one.
+/// One worker's handle to a pacer: it takes slots that are due in runs. A lane belongs to the thread that first uses
+/// it, and raises `RuntimeError` in any other thread.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -57,7 +57,7 @@ impl Lane {
         if_due(self.own()?.try_acquire())
     }
 
-    /// Gives back the slots that it has taken and not started. Call it before a long time without acquiring.
+    /// Gives back the slots that the lane has taken and not started. Call it before a long time without acquiring.
     fn give_back(&self) -> PyResult<()> {
         self.own()?.give_back();
         Ok(())

@@ -8,13 +8,13 @@ use std::time::Duration;
 #[pyclass(frozen, get_all, eq, module = "nanopace")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    /// Since the schedule began, without pauses.
+    /// Schedule time since the start, without pauses.
     elapsed_ns: u64,
     /// The time of slots that have started or were skipped.
     allocated_ns: u64,
-    /// Forfeited under a strict policy.
+    /// Time that a late policy has forfeited.
     idle_ns: u64,
-    /// Owed under a burst policy, to be caught up.
+    /// Time that is owed under a burst policy.
     waiting_ns: u64,
     /// The time of slots that are due and have not started.
     backlog_ns: u64,

@@ -16,7 +16,7 @@ mod shape;
 mod timer;
 mod waiting;
 
-/// The compiled part of `nanopace`; import that.
+/// The compiled part of `nanopace`. Import `nanopace` instead.
 #[pyo3::pymodule(gil_used = false)]
 mod _nanopace {
     use pyo3::prelude::*;

@@ -16,8 +16,8 @@ use pyo3::types::PyDict;
 /// number of threads may share it.
 ///
 /// The load is a rate such as "5k/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s, hold
-/// 60s". Times are seconds or a `timedelta`. The schedule starts now by default, with `start="on_first_use"` when a slot is first asked for, and
-/// with `start="on_resume"` when `resume` is called.
+/// 60s". Times are seconds or a `timedelta`. The schedule starts now by default, with `start="on_first_use"` when a
+/// slot is first asked for, and with `start="on_resume"` when `resume` is called.
 #[pyclass(frozen, subclass, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Pacer(pub(crate) nanopace::Pacer);
@@ -120,28 +120,28 @@ impl Pacer {
         self.0.rate().as_hz()
     }
 
-    /// Lets nothing start until `resume`. The time of a pause does not become backlog.
+    /// Stops all starts until `resume`. The time of a pause does not become backlog.
     fn pause(&self) {
         self.0.pause();
     }
 
-    /// Goes on after a pause.
+    /// Continues the schedule after a pause.
     fn resume(&self) {
         self.0.resume();
     }
 
-    /// Whether it is paused.
+    /// Whether the pacer is paused.
     #[getter]
     fn is_paused(&self) -> bool {
         self.0.is_paused()
     }
 
-    /// Ends all starts: waiting callers wake up and get Closed.
+    /// Ends the schedule for good: waiting callers wake up and get Closed.
     fn close(&self) {
         self.0.close();
     }
 
-    /// Whether it has been closed.
+    /// Whether the pacer has been closed.
     #[getter]
     fn is_closed(&self) -> bool {
         self.0.is_closed()

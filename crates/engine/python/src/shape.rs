@@ -28,7 +28,7 @@ impl Shape {
         Ok(Shape(pacer.shape().unwrap_or_else(|| nanopace::Shape::constant(pacer.rate()))))
     }
 
-    /// How long it lasts, in seconds; None if it never ends.
+    /// The duration in seconds; None if the shape never ends.
     #[getter]
     fn duration(&self) -> Option<f64> {
         self.0.duration().as_ref().map(Duration::as_secs_f64)
@@ -45,7 +45,7 @@ impl Shape {
         Ok(self.0.rate_at(time(elapsed, "elapsed")?))
     }
 
-    /// The number of operations until then.
+    /// The number of operations in the first `elapsed` seconds, with fractions.
     fn count_at(&self, elapsed: &Bound<'_, PyAny>) -> PyResult<f64> {
         Ok(self.0.count_at(time(elapsed, "elapsed")?))
     }

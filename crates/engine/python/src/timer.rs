@@ -1,4 +1,4 @@
-//! Slots for an event loop: a file descriptor that is readable when there is something to do.
+//! Slots for an event loop: a file descriptor that is readable when a slot is due or the schedule has changed.
 
 use crate::errors::ended;
 use crate::grant::Grant;
@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
 /// Starts one slot after the other for an event loop. Call `poll` until it returns a grant. Whenever it returns None,
-/// wait until `fileno` is readable: it is when the slot is due or the load changes.
+/// wait until `fileno` is readable, which it is when the slot is due or the load changes.
 ///
-/// It keeps its slot meanwhile. One caller at a time polls it; other callers queue after that one. Deadlines are
+/// The timer keeps its slot meanwhile. One caller at a time polls it; other callers queue after that one. Deadlines are
 /// moments of `time.monotonic_ns()`.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
@@ -39,7 +39,8 @@ impl Timer {
         Ok(Timer { poller: Mutex::new(pacer.poller()), pacer, watch, alarm })
     }
 
-    /// The file descriptor to wait for: readable, in `select`, `asyncio`, `gevent` and the like. Don't read from it.
+    /// The file descriptor to wait for, until it is readable, with `select`, `asyncio`, `gevent` and the like. Don't
+    /// read from it.
     fn fileno(&self) -> i32 {
         self.alarm.timer.as_raw_fd()
     }
@@ -51,8 +52,8 @@ impl Timer {
         Ok(waiting::deadline(timeout)?.map(Nanos::as_nanos))
     }
 
-    /// Starts the slot if it is due. Otherwise returns None, keeps the slot and sets the timer. Raises the same errors
-    /// as `Pacer.acquire`; then it keeps no slot.
+    /// Starts the timer's slot if it is due. Otherwise returns None, keeps the slot and sets the timer. Raises the same
+    /// errors as `Pacer.acquire`; after an error the timer has no slot.
     #[pyo3(signature = (deadline_ns = None))]
     fn poll(&self, deadline_ns: Option<u64>) -> PyResult<Option<Grant>> {
         let mut poller = self.poller()?;
@@ -75,8 +76,8 @@ impl Timer {
         outcome
     }
 
-    /// For callers that queue after the one that polls. Raises the same errors as `Pacer.acquire`. When the deadline
-    /// has passed it starts a free slot that is due; before that, it returns None.
+    /// For callers that queue after the one that polls. Before the deadline it returns None; after the deadline it
+    /// starts a free slot that is due. Raises the same errors as `Pacer.acquire`.
     fn poll_behind(&self, deadline_ns: u64) -> PyResult<Option<Grant>> {
         let deadline = Nanos::from_nanos(deadline_ns);
         let tried = if MonotonicClock.now() < deadline {
@@ -90,7 +91,7 @@ impl Timer {
         }
     }
 
-    /// Gives back the slot that it has, if any.
+    /// Gives back the timer's slot, if it has one.
     fn give_back(&self) -> PyResult<()> {
         self.poller()?.give_back();
         self.watch.clear();

@@ -52,8 +52,8 @@ impl<K: Hash + Eq> Keyed<K> {
 }
 
 impl<K, C> Keyed<K, C> {
-    /// Begins with limits of its own for each key, from a [`ConfigStore`](crate::ConfigStore) or another
-    /// [`LimitsOf`](crate::LimitsOf) keys.
+    /// Begins with separate limits for each key, from a [`ConfigStore`](crate::ConfigStore) or another implementation
+    /// of [`LimitsOf`](crate::LimitsOf).
     pub fn builder(config: C) -> KeyedBuilder<K, C> {
         KeyedBuilder::new(Ok(config))
     }
@@ -80,14 +80,14 @@ impl<K, S> KeyedBuilder<K, Uniform, S> {
         KeyedBuilder { config: self.config.and_then(|all| all.with_burst(burst)), ..self }
     }
 
-    /// Adds a limit, or several, in the text form of [`Limits`](crate::Limits).
+    /// Adds one limit or several, as a string in the form of [`Limits`](crate::Limits).
     pub fn and(self, limits: &str) -> Self {
         KeyedBuilder { config: self.config.and_then(|all| all.and(limits)), ..self }
     }
 }
 
 impl<K, C, S> KeyedBuilder<K, C, S> {
-    /// Sets the most keys at a time. The default is 2^20.
+    /// Sets the maximum number of keys. The default is 2^20.
     pub fn max_keys(self, max_keys: usize) -> Self {
         KeyedBuilder { max_keys, ..self }
     }
@@ -97,8 +97,8 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets how much older than a clean-up a decision's moment may be, so that the decision still finds the state of
-    /// its key. Idle keys stay that long. The default is one second.
+    /// Sets how long idle keys stay. A decision whose moment is older than a clean-up by no more than this time still
+    /// finds the state of its key. The default is one second.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }

@@ -18,23 +18,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tables::write;
 
-/// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so none is lost when the
-/// process dies. All of the configuration is in memory as well, and is read from there. Only changes touch the disk,
-/// and each of them flushes it.
+/// A configuration in a file. A change is on disk before [`set`](ConfigStore::set) returns, so no change is lost when
+/// the process dies. The whole configuration is in memory as well, and is read from there. Only changes access the
+/// disk, and each change flushes it.
 ///
 /// The file is a [`redb`] database in file format 3.
 ///
-/// A change is first written beside the old state. When it is on disk, one write switches to it. A process that is
-/// killed at any moment therefore leaves all of a change or nothing of it. Only one store at a time has the file
+/// A change is first written beside the old state. When it is on disk, one write switches to it. If the process is
+/// killed at any moment, the file therefore has all of a change or nothing of it. Only one store at a time has the file
 /// open.
 ///
 /// When a change fails (the disk is full, for instance), the error gives the reason ([`ConfigError::Io`]), and
 /// decisions use the limits from before. The file stays locked. The next change opens the database anew, writes the
-/// configuration in memory to the file, and is made. So the store works again as soon as the disk does. (Until then,
-/// each attempt at a change costs as much as opening the file.) If the process ends before that, a change that failed
-/// may be found when the file is opened: all of it, or nothing of it.
+/// configuration in memory to the file, and then makes the change. So the store works again as soon as the disk does.
+/// (Until then, each attempt at a change costs as much as opening the file.) If the process ends before that, the file
+/// may contain a change that failed: all of it, or nothing of it.
 ///
-/// Opening a file reads all of it, and compares the checksums in this copy. Damage that cannot be repaired is an
+/// Opening a file reads all of it, and compares the checksums in a copy in memory. Damage that cannot be repaired is an
 /// error, and the file is not changed.
 ///
 /// ```
@@ -52,8 +52,8 @@ use tables::write;
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that
-    /// the same change comes last in both.
+    /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that both
+    /// apply changes in the same order.
     database: Mutex<Option<Database>>,
     file: LockedFile,
     path: PathBuf,
@@ -79,8 +79,8 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// The database with the content of the cache. After an error, the failed change may be on disk all the same, so
-    /// it is undone there.
+    /// The database with the content of the cache. After an error, the failed change may be on disk nevertheless, so it
+    /// is undone there.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 
@@ -105,7 +105,7 @@ impl ConfigStore for DiskConfig {
         self.cache.snapshot()
     }
 
-    /// In one transaction on disk, then in the cache.
+    /// Makes the changes in one transaction on disk, then in the cache.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         let mut open = lock(&self.database);
         let database = open.take().map_or_else(|| self.recovered(), Ok)?;
@@ -124,8 +124,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store at `path`. It is written aside and moved there when it is complete, unless another process
-/// was faster.
+/// Creates an empty store at `path`, unless another process has created it. The store is written aside and moved there
+/// when it is complete.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;
@@ -150,12 +150,12 @@ fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), Co
     Ok((database, cache))
 }
 
-/// Turns an error of the database in the file at `path` into one of ours.
+/// Converts an error of the database in the file at `path`.
 fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {
         Error::DatabaseAlreadyOpen => ConfigError::InUse { path },
-        // A pointer leads past the end of the file, or before its beginning.
+        // A pointer in the file leads past the end of the file, or before its beginning.
         Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidInput) =>
         {

@@ -10,8 +10,8 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-/// Looks up a key's limits at the key's first request, and again at the first one after a change of the
-/// configuration. Otherwise a decision finds them in the key's state.
+/// Decides on requests. Looks up a key's limits at the key's first request, and again at its first request after a
+/// change of the configuration. Other decisions find the limits in the key's state.
 #[derive(Debug)]
 pub(crate) struct DecisionEngine<C, K, S> {
     config: C,
@@ -52,7 +52,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Runs `look` on them, without any change.
+    /// Runs `look` on the counts of the key's limits, without any change.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -71,7 +71,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
     }
 
     /// Counts `actual` for a request, instead of the cost in its receipt. If the key was removed meanwhile, it begins
-    /// anew, and the cost beyond that of the receipt is counted. Returns the key unless it was stored.
+    /// with no counts, and only the cost beyond that of the receipt is counted. Returns the key unless it was stored.
     pub(crate) fn settle(
         &self,
         key: K,
@@ -87,14 +87,14 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Looks the limits up, unless the state has the current ones.
+    /// Looks up the key's limits, unless the state has the current ones.
     #[inline]
     fn refresh<Q>(&self, key_state: &mut KeyState, key: &Q, now: Nanos) -> Result<(), KeyRejected>
     where
         Q: ?Sized,
         C: LimitsOf<Q>,
     {
-        // Read before the limits: a change between the two is then seen next time.
+        // The version is read before the limits: a change between the two is then seen by the next decision.
         let version = self.config.version_for(key);
         if key_state.is_current(version) {
             return Ok(());

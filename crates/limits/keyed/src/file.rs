@@ -28,9 +28,9 @@ const STILL: Duration = Duration::from_millis(100);
 /// "user:alice" = "5/s, 1000/h in 60"
 /// ```
 ///
-/// All of the configuration is in memory as well, and is read from there. A thread checks the file after every
-/// interval. If the file has another time, length or place on disk, the thread reads it, and makes the changes in one
-/// step ([`ConfigStore::apply`] describes what decisions see of that). A key with the same limits as before is not
+/// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
+/// If the file has another time, length or place on disk, the thread reads it, and makes the changes in one step
+/// ([`ConfigStore::apply`] describes how decisions see the changes). A key with the same limits as before is not
 /// affected.
 ///
 /// # Guarantees
@@ -41,8 +41,8 @@ const STILL: Duration = Duration::from_millis(100);
 /// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new file aside, flush
 ///   it, and move it to its place in one step. A reader therefore has the old document or the new one. An editor may
 ///   write into the file itself. So a document takes effect only when two checks that lie 0.1 s apart or more have
-///   found the same file, or when it was moved to its place. A writer that stops for longer in the middle has written
-///   that document.
+///   found the same file, or when it was moved to its place. If a writer pauses for longer in the middle of a document,
+///   the incomplete document counts.
 /// * **Damage**: if the file is missing or not a valid document, the last good one stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
@@ -83,7 +83,7 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The fingerprint of the document that was read last, unless the document may change and keep its fingerprint.
+    /// The fingerprint of the document that was read last. None if the document may change and keep its fingerprint.
     fingerprint: Option<Fingerprint>,
     /// The fingerprint of the file at the last checks, and since when it has not changed.
     found: Option<(Fingerprint, Instant)>,
@@ -91,8 +91,7 @@ struct Seen {
 }
 
 impl FileConfig {
-    /// Reads the document, and checks the file after every interval from now on, in a thread of its own, until this
-    /// is dropped.
+    /// Reads the document. From now on, a separate thread checks the file after every interval, until this is dropped.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
@@ -121,7 +120,7 @@ impl FileConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Why the file at the last check is not in force. `None` if it is.
+    /// Why the document that the last check has found is not in force. `None` if it is in force.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()
@@ -170,7 +169,7 @@ impl Followed {
         }
     }
 
-    /// Reads the file, unless it is the document that was read last. The fingerprint was taken before.
+    /// Reads the file, unless it is the document that was read last. The fingerprint was taken before this call.
     fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
         if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;
@@ -198,7 +197,7 @@ impl Followed {
 }
 
 impl Seen {
-    /// Whether no writer is active in the file, which has that fingerprint `now`.
+    /// Whether no writer is active in the file. `fingerprint` is the file's fingerprint at the time `now`.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
@@ -219,7 +218,7 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    /// A file that was written counts when it has stopped changing, a file that was moved there counts at once.
+    /// A file that was written counts when it has stopped changing; a file that was moved there counts at once.
     #[test]
     fn a_document_counts_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
@@ -250,7 +249,7 @@ mod tests {
         (directory, path, config)
     }
 
-    /// Reading the file removes entries that are only in memory.
+    /// A test sees whether the file was read, because reading it removes entries that are only in memory.
     #[test]
     fn a_document_is_read_again_only_if_it_may_be_another() {
         let (_directory, path, config) = followed();

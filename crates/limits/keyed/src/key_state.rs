@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 /// The limits of a key and their counts. There are no limits until they are looked up.
 ///
-/// It takes 16 bytes. Limits of its own take 48 more, and so do limits that remember more than a word.
+/// A state takes 16 bytes. A key with its own limits takes 48 more, and so does a key whose limits remember more than a
+/// word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyState {
     current: Option<Arc<KeyLimits>>,
-    /// The whole state of one limit of one word.
+    /// The whole state, if there is one limit of one word.
     word: u64,
 }
 
@@ -23,11 +24,12 @@ pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    /// The state for one key, if that has become more than a word. Then no other key shares this.
+    /// The state for one key, if that state is more than a word. No other key shares this value then.
     own: Option<LimitsState>,
 }
 
-/// Limits that were looked up lately, by the version and their address, which stays theirs meanwhile.
+/// Limits that were looked up lately, by the version and the address of the limits. The address stays theirs while they
+/// are stored here.
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 
@@ -68,7 +70,7 @@ impl KeyState {
         })
     }
 
-    /// Whether it has the limits of that version.
+    /// Whether the state has the limits of that version.
     #[inline]
     pub(crate) fn is_current(&self, version: u64) -> bool {
         self.current.as_ref().is_some_and(|current| current.version == version)
@@ -111,7 +113,7 @@ impl KeyLimits {
 }
 
 impl RecentLimits {
-    /// With more entries than this, all are dropped, and looked up again.
+    /// If there are more entries than this, all are dropped, and looked up again.
     const MOST: usize = 1_024;
 
     /// The limits of that version, shared if they were looked up before.
@@ -129,7 +131,7 @@ impl RecentLimits {
 mod tests {
     use super::*;
 
-    /// As the docs of [`KeyState`] say.
+    /// Checks the memory that the docs of [`KeyState`] state.
     #[test]
     fn a_key_takes_what_is_said() {
         assert_eq!(size_of::<KeyState>(), 16);

@@ -19,8 +19,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 
 /// Limits for each of many keys, with a clock. Its clones share the counts.
 ///
-/// All keys have the same limits ([`Uniform`]), which can be changed, or each has its own ([`LimitsOf`],
-/// [`ConfigStore`](crate::ConfigStore)): [`builder`](Keyed::builder).
+/// All keys have the same limits ([`Uniform`]), which can be changed, or each key has its own ([`LimitsOf`],
+/// [`ConfigStore`](crate::ConfigStore)): see [`builder`](Keyed::builder).
 ///
 /// # Time
 ///
@@ -89,8 +89,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// The same limits, with a name under which their decisions are counted, all keys together, as for
-    /// `Limiter::named`.
+    /// Gives these limits a name, under which the decisions on all keys are counted together, as for `Limiter::named`.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -98,9 +97,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.with_meter(Meter::named(name))
     }
 
-    /// The same limits. If `fair` is false, requests that do not wait overtake those that wait for the same key, as
-    /// for
-    /// [`Limiter::fair`](nanopace_limits::Limiter::fair). Other clones do not change.
+    /// Sets whether requests that do not wait yield to those that wait for the same key, as
+    /// [`Limiter::fair`](nanopace_limits::Limiter::fair) does. This changes the returned handle only, not other clones.
     #[must_use]
     pub fn fair(self, fair: bool) -> Keyed<K, C, S> {
         Keyed { is_fair: fair, ..self }
@@ -118,7 +116,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Keyed { meter, ..self }
     }
 
-    /// The limits of each key. They can be changed at any time. A change takes effect at the key's next decision.
+    /// The configuration of each key's limits. It can be changed at any time. A change takes effect at the key's next
+    /// decision.
     #[must_use]
     pub fn config(&self) -> &C {
         self.inner.engine.config()
@@ -135,8 +134,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.store()
     }
 
-    /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of
-    /// removed keys. As long as new keys come, memory follows the number of active keys without this.
+    /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of removed
+    /// keys. While new keys come, memory follows the number of active keys even without this call.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
@@ -167,11 +166,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.try_acquire_same(key, 1)
     }
 
-    /// Admits now a request for `key` that costs each limit the same (`5`), or each its own (`&[1, 4_000]`, in the
-    /// order of the limits). All of it is counted or nothing.
+    /// Admits a request for `key` with costs now, or rejects it. The request costs each limit the same (`5`), or has
+    /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] if there is not one cost for each
+    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] unless there is exactly one cost for each
     /// limit.
     pub fn try_acquire_costs<'a, Q>(
         &self,
@@ -217,7 +216,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// returns what is left.
     ///
     /// # Errors
-    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] if there is not one cost for each limit.
+    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one cost for each limit.
     pub fn decide_costs<'a, Q>(
         &self,
         key: &Q,
@@ -308,7 +307,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Counts the actual cost of a request, and wakes the first in the key's queue.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
-        // A key that was stored only now had nothing to refund.
+        // There is no key if it was stored only now: then it had nothing to refund.
         if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
             queue.wake_first(&key);
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A source of each key's limits. Each decision reads the version, so an implementation returns it from memory.
 ///
-/// Every [`ConfigStore`] is one for text keys, and [`Uniform`] is one for keys of any type.
+/// Every [`ConfigStore`] is one for string keys, and [`Uniform`] is one for keys of any type.
 ///
 /// ```
 /// use nanopace_keyed::{Keyed, Limits, LimitsOf};
@@ -72,7 +72,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// These limits for all keys.
+    /// A source with these limits for all keys.
     #[must_use]
     pub fn new(limits: Limits) -> Uniform {
         Uniform { limits: Mutex::new(Arc::new(limits)), version: AtomicU64::new(0) }

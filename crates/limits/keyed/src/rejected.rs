@@ -7,10 +7,10 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KeyRejected {
-    /// The key's limits reject it.
+    /// The key's limits reject the request.
     #[error(transparent)]
     Limit(#[from] Rejected),
-    /// There is not one cost for each limit of the key.
+    /// The number of costs is not the number of the key's limits.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Costs {
         /// The number of limits.

@@ -7,8 +7,8 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash, RandomState};
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
-    /// Counts a request for `key` now, and refunds it when the [`KeyReservation`] is dropped without a commit. It
-    /// costs each limit the same (`1`), or each its own (`&[1, 4_000]`).
+    /// Counts a request for `key` now, and refunds it when the [`KeyReservation`] is dropped without a commit. The
+    /// request costs each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Keyed::try_acquire_costs).
@@ -29,8 +29,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 }
 
-/// A request that a [`Keyed`] has counted for a key before it is known whether it will be made, or what it will cost.
-/// Dropping it refunds it, as for a [`Reservation`](nanopace_limits::Reservation).
+/// A request that a [`Keyed`] has counted for a key before its caller knows whether the request will be made, or what
+/// it will cost. Dropping the reservation refunds the request, as for a [`Reservation`](nanopace_limits::Reservation).
 #[derive(Debug)]
 #[must_use = "dropping it takes the request back"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {

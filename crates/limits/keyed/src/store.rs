@@ -11,14 +11,14 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
-/// How many cells of its shard's table an insertion searches for idle keys. This is enough to see the whole table
-/// before it could double, and to keep idle keys fewer than active ones.
+/// How many cells of its shard's table an insertion searches for idle keys. With this number, the whole table is
+/// searched before it could double, and idle keys stay fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
-/// How many cells are searched for idle keys when a new key finds the number of keys at its maximum, or is new when
-/// its cost is settled.
+/// How many cells are searched for idle keys when a new key finds the number of keys at its maximum, or when the cost
+/// of a new key is settled.
 const CELLS_FOR_ROOM: usize = 256;
 /// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With more shards,
-/// a decision misses the cache once more often; with fewer, it takes longer to rehash a table, under its lock.
+/// decisions miss the cache more often; with fewer, it takes longer to rehash a table, under its lock.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
@@ -35,16 +35,16 @@ pub enum WhenFull {
 
 /// The state of each of many keys.
 ///
-/// Keys are spread over shards by their hash. Each shard is a table with a mutex of its own, so decisions on
-/// different keys seldom meet. A key takes memory from its first admission until it is idle ([`KeyState::is_idle`])
-/// and a clean-up finds it. The first request of a key checks eight cells of a table, and settling the cost of a new
-/// key 256, so memory follows the number of active keys. [`sweep`](KeyStore::sweep) does the same while nothing is
-/// inserted. No operation locks more than one shard at a time.
+/// Keys are spread over shards by their hash. Each shard is a table with its own mutex, so decisions on different keys
+/// seldom wait for each other. A key takes memory from its first admission until it is idle ([`KeyState::is_idle`]) and
+/// a clean-up finds it. The first request of a key checks eight cells of a table for idle keys, and settling the cost
+/// of a new key checks 256, so memory follows the number of active keys. [`sweep`](KeyStore::sweep) does the same while
+/// no keys are inserted. No operation locks more than one shard at a time.
 ///
 /// **Removal never changes a decision.** A key is removed if every decision on it, from `lag` before now on, is the
-/// same without it. After a removal, a decision in the same shard whose moment lies before that at which the removed
-/// key became idle counts as made at the latter. So nothing is admitted twice, however long a thread slept between
-/// reading its clock and asking.
+/// same without it. After that, a decision in the same shard whose moment lies before the moment at which the removed
+/// key became idle counts as made at that later moment. So nothing is admitted twice, however long a thread slept
+/// between reading its clock and asking.
 ///
 /// **The bound on keys is hard**: there are never more than `max_keys`, whatever the threads do.
 pub(crate) struct KeyStore<K, S> {
@@ -65,8 +65,8 @@ struct Shard<K> {
     entries: HashTable<Entry<K>>,
     /// The last cell that a clean-up has checked.
     hand: usize,
-    /// The latest moment at which a removed key became idle. Decisions of this shard are made at this moment or
-    /// later, so that a removed key is treated no better than if it were still there.
+    /// The latest moment at which a removed key became idle. Decisions of this shard count as made at this moment or
+    /// later, so that a removed key gets no more than if it were still stored.
     horizon: Nanos,
 }
 
@@ -91,16 +91,15 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     }
 
     pub(crate) fn keys(&self) -> usize {
-        // Relaxed: an insertion compares for itself, in `reserve`. This number is about a moment that is over, so
+        // Relaxed: an insertion compares for itself, in `reserve`. This number may be outdated when it is returned, so
         // there is no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far ahead removes
-    /// keys that still count; decisions in their shards then count as made when these keys would have become idle.)
-    /// It checks at most `cells` cells of tables, beginning with the shard after the one at which the last sweep
-    /// ended, and returns how many keys it removed. In each shard it continues where that shard's last clean-up
-    /// ended.
+    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far ahead removes keys
+    /// that still count; decisions in their shards then count as made when these keys would have become idle.) The
+    /// sweep checks at most `cells` cells of tables, beginning with the shard after the last one of the previous sweep,
+    /// and returns the number of removed keys. In each shard it continues where that shard's last clean-up ended.
     ///
     /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
     /// one shard is locked at a time. A table that has become four times too large gives its memory back.
@@ -269,7 +268,7 @@ impl<K> Shard<K> {
         Shard { entries: HashTable::new(), hand: 0, horizon: Nanos::ZERO }
     }
 
-    /// Checks one cell, and removes its key if it is idle. Returns since when it was.
+    /// Checks one cell, and removes its key if it is idle. Returns the moment from which the removed key was idle.
     fn look_at_one(&mut self, idle_from: impl Fn(&KeyState) -> Option<Nanos>) -> Option<Nanos> {
         self.hand = if self.hand + 1 < self.entries.num_buckets() { self.hand + 1 } else { 0 };
         let entry = self.entries.get_bucket_entry(self.hand).ok()?;
@@ -278,7 +277,7 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Gives memory back when less than a quarter of it is in use: so rarely that it costs each removal a constant.
+    /// Releases memory if less than a quarter of it is in use. This is so rare that its cost per removal is constant.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;
@@ -295,7 +294,7 @@ impl<K, S> fmt::Debug for KeyStore<K, S> {
     }
 }
 
-/// Memory follows the number of active keys.
+/// Tests that memory follows the number of active keys.
 #[cfg(test)]
 mod tests {
     use super::KeyStore;

@@ -26,7 +26,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 
     /// Waits in this thread with these options, and returns how long that took. A change by
     /// [`set_limits`](Keyed::set_limits) and a refunded reservation reach waiting requests at once; a change of a
-    /// configuration store does within a second.
+    /// configuration store reaches them within a second.
     ///
     /// # Errors
     /// [`WaitError`].

@@ -13,11 +13,11 @@ use thiserror::Error;
 /// error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
-    /// Not yet. The same request is admitted from this moment on, and not earlier, if no other is admitted
-    /// before.
+    /// The request is too early. The same request is admitted from this moment on, and not earlier, if no other request
+    /// is admitted before it.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
-    /// Never. The request exceeds what the limiter admits at once.
+    /// The request is never admitted: it is larger than the limiter admits at once.
     #[error(
         "the request is larger than the {capacity} that can be admitted at once: ask for less, or raise the limit"
     )]
@@ -57,10 +57,10 @@ impl PartialOrd for Rejected {
 /// Why a request with a cost for each limit was rejected. Nothing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum CostsRejected {
-    /// The limits reject it.
+    /// The limits reject the request.
     #[error(transparent)]
     Limit(#[from] Rejected),
-    /// There is not one cost for each limit.
+    /// The number of costs is not the number of limits.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Number {
         /// The number of limits.
@@ -88,14 +88,14 @@ pub struct Standing {
     pub limit: u64,
     /// The most that would be admitted now.
     pub remaining: u64,
-    /// The time without requests after which all of the limit would be admitted.
+    /// The time after which the whole limit would be admitted at once, if no request came before.
     pub reset: Duration,
 }
 
 /// A decision, and how much of the limit is left after it.
 ///
-/// For several limits, it describes the limit that rejected the request for the longest time, or else the one
-/// with the least left.
+/// With several limits, a decision describes one of them: the limit that rejected the request for the longest time, or,
+/// after an admission, the limit with the least left.
 ///
 /// # Header fields
 ///
@@ -167,14 +167,14 @@ impl Decision {
         self.standing.remaining
     }
 
-    /// The time without requests after which all of the limit would be admitted.
+    /// The time after which the whole limit would be admitted at once, if no request came before.
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
     }
 
-    /// The time after which the same request is admitted, if no other is admitted before. `None` if it was
-    /// admitted, or never is.
+    /// The time after which the same request is admitted, if no other request is admitted before it. `None` if this
+    /// request was admitted or is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self.answer {

@@ -23,7 +23,7 @@ pub use reservation::Reservation;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Limits for a whole program. A limiter has its own clock, and its clones share what was admitted.
+/// Limits for a whole program. A limiter has its own clock, and its clones share its counts.
 ///
 /// [`try_acquire`](Limiter::try_acquire) admits or rejects a request at once. [`decide`](Limiter::decide) also returns
 /// what is left.
@@ -46,7 +46,7 @@ use std::sync::Arc;
 /// The clock is read under the lock under which the decision is made, so decisions are in the order of their
 /// moments. A limit holds in every span of the clock, whatever threads do.
 ///
-/// A single rate keeps its bound without that order. Requests for it take no lock while the queue is empty,
+/// A limiter with a single rate keeps its bound without that order. Its requests take no lock while the queue is empty,
 /// until the limits change.
 ///
 /// # Waiting
@@ -109,9 +109,9 @@ impl Limiter {
         Limiter { inner, meter: Meter::default(), is_fair: true }
     }
 
-    /// This limiter, with a name under which its decisions are counted, by the facade
-    /// [`metrics`](https://docs.rs/metrics). Install the recorder first. Clones that were made before keep their name or have
-    /// none, and share what was admitted.
+    /// Gives this limiter a name, under which the facade [`metrics`](https://docs.rs/metrics) counts its decisions.
+    /// Install the recorder first. Earlier clones keep their name, or stay without one. All clones share the counts of
+    /// the limits.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
@@ -132,13 +132,14 @@ impl Limiter {
         Limiter { meter, ..self }
     }
 
-    /// This limiter. If `fair` is false, requests that do not wait overtake those that wait: they take
-    /// whatever is left, and a waiting request may never be admitted. Other clones do not change.
+    /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
+    /// other clones. If `fair` is false, requests that do not wait overtake: they take whatever is left, and a waiting
+    /// request may never be admitted.
     ///
-    /// By default a request that costs something is rejected while others wait. The rejection names the
-    /// moment of the first in the queue, or a later one. That moment may be past, if the first has not asked
-    /// again yet. A caller that asks often, or for little, therefore takes nothing from requests that wait.
-    /// Limits that count rejected requests (`sliding-log-all`) count these too.
+    /// By default a request that costs something is rejected while others wait. Its retry time is that of the first
+    /// request in the queue, or a later one. The retry time may be past, if the first request has not asked again yet.
+    /// A caller that asks often, or for little, therefore takes nothing from requests that wait. Limits that count
+    /// rejected requests (`sliding-log-all`) count these rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }
@@ -153,8 +154,8 @@ impl Limiter {
         self.try_acquire_same(1)
     }
 
-    /// Admits now a request that costs each limit the same (`5`), or each its own (`&[1, 4_000]`, in the
-    /// order of the limits). All of it is counted or nothing.
+    /// Admits a request with costs now, or rejects it. The request costs each limit the same (`5`), or has one cost for
+    /// each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
     /// [`CostsRejected`]. Nothing is counted then, except by limits that count rejected requests.
@@ -180,7 +181,7 @@ impl Limiter {
     /// returns what is left.
     ///
     /// # Errors
-    /// [`CostsRejected::Number`] if there is not one cost for each limit.
+    /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
     pub fn decide_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Decision, CostsRejected> {
         let costs = costs.into();
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
@@ -237,7 +238,7 @@ impl Limiter {
         }
     }
 
-    /// Decides under the lock. Not inlined: otherwise the fast path would save registers for it.
+    /// Decides under the lock. Not inlined: otherwise the fast path would have to save registers for it.
     #[inline(never)]
     fn try_acquire_locked(&self, n: u64) -> Result<(), Rejected> {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
@@ -257,7 +258,7 @@ impl Limiter {
         answer
     }
 
-    /// Like [`answer`](Limiter::answer), with what is left.
+    /// Like [`answer`](Limiter::answer), and returns what is left.
     fn decided<E>(
         &self,
         costs: Costs<'_>,

@@ -1,4 +1,4 @@
-//! Several limits at once, which can be parsed from text and replaced by others.
+//! Several limits at once, which can be parsed from a string and replaced by others.
 
 mod export;
 mod limit;
@@ -20,36 +20,37 @@ use replaced::{CountedLimit, Replaced};
 use smallvec::SmallVec;
 pub use state::LimitsState;
 
-/// One limit, or several at once. All of them are checked before any is debited. Their text has commas
-/// between them. `unlimited` is the text of no limits, which admit every request; empty text is an error.
+/// One limit, or several at once. A request is checked against all of them before any is debited. As a string, limits
+/// are separated by commas. The string `unlimited` means no limits, so that every request is admitted; an empty string
+/// is an error.
 ///
 /// # Changes
 ///
-/// [`carry_over`](Limits::carry_over) makes the state that other limits continue with. Counts stay:
+/// [`carry_over`](Limits::carry_over) makes the state with which new limits replace old ones. Counts stay:
 ///
-/// * An unchanged limit continues as if nothing had happened. So does a window of which only the count has
-///   changed, unless it counts rejected requests.
-/// * Another limit begins with what the limits before it have recorded. A limit that counts requests in
-///   windows counts each request at the latest moment at which it may have been admitted. A rate is exhausted
-///   at worst: it admits one more after one interval at the latest.
-/// * A limit that is no longer in force keeps counting until all of it is paid off or has left its window. If
-///   it comes back into force before, it continues as if it had been in force. So lowering a limit and
-///   raising it again admits nothing twice. Up to eight such limits are kept: those that count for longest.
+/// * An unchanged limit continues as if nothing had happened. A window whose count alone has changed continues as well,
+///   unless it counts rejected requests.
+/// * Any other limit begins with what the old limits have recorded. A limit that counts requests in windows counts each
+///   request at the latest moment at which it may have been admitted. A rate is exhausted at worst: it admits one more
+///   request after one interval at the latest.
+/// * A limit that is no longer in force keeps counting until all of its requests are paid off or have left its window.
+///   If it comes back into force before that, it continues as if it had been in force. So lowering a limit and raising
+///   it again admits nothing twice. Up to eight such limits are kept: those that count for longest.
 ///
-/// # Limits by turns
+/// # Alternating limits
 ///
 /// Limits may change any number of times, for example because processes that share a store have different
 /// limits. As long as no more than eight limits that are not in force still count:
 ///
-/// * Each of the limits admits no more than it would alone. All of them therefore admit at most the sum.
-/// * If one of them always admits at least as much as each of the others, all of them admit no more than that
-///   one. This holds for rates of which one has the highest rate and the largest burst, and for windows of
-///   one kind and period.
+/// * Each limit admits no more than it would admit alone. All of them together therefore admit at most the sum.
+/// * If one limit always admits at least as much as each of the others, all of them together admit no more than that
+///   limit. This holds for rates of which one has the highest rate and the largest burst, and for windows of one kind
+///   and period.
 ///
-/// Other limits can come close to the sum, because a limit records only what it needs itself. A rate records
-/// what is owed, not when it was admitted: `10/s burst 1` that has admitted ten in the last 0.9 s owes for
-/// one. If `20/s in 10` replaces it, 29 are admitted within 0.95 s. And a full window exhausts a lower rate,
-/// which admits again after an interval, not after the window.
+/// Other limits together can come close to the sum, because a limit records only what it needs itself. A rate records
+/// what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten in the last 0.9 s owes for one.
+/// If `20/s in 10` replaces it, 29 are admitted within 0.95 s. Another example: a full window that a lower rate
+/// replaces exhausts the rate, which admits again after an interval, not after the window.
 ///
 /// ```
 /// use nanopace_limits::Limits;
@@ -64,7 +65,7 @@ pub use state::LimitsState;
 pub struct Limits(SmallVec<[Limit; 1]>);
 
 impl Limits {
-    /// Several limits at once. No limits admit every request: they are `unlimited`.
+    /// Several limits at once. Without limits, every request is admitted: this is `unlimited`.
     pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
         Limits(limits.into_iter().collect())
     }
@@ -95,8 +96,8 @@ impl Limits {
         LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 
-    /// The number and state of the limit that has the least left. If several have nothing left, it is the one
-    /// with the longest reset. Without limits it is number 0, and endless.
+    /// The number and state of the limit that has the least left. If several have nothing left, it is the one with the
+    /// longest reset. Without limits it is number 0, with no end to what is left.
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -114,8 +115,8 @@ impl Limits {
         self.0.iter().zip(state.in_force())
     }
 
-    /// Admits or rejects a request with a cost for each limit. All of it is counted, or nothing, except by
-    /// limits that count rejected requests.
+    /// Admits or rejects a request with a cost for each limit. Either all limits count it or none, except limits that
+    /// count rejected requests.
     ///
     /// # Errors
     /// [`CostsRejected`].
@@ -134,10 +135,10 @@ impl Limits {
         }
     }
 
-    /// The same, with what is left.
+    /// Like [`try_acquire_costs`](Limits::try_acquire_costs), and returns what is left.
     ///
     /// # Errors
-    /// [`CostsRejected::Number`] if there is not one cost for each limit.
+    /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
     pub fn decide_costs<'a>(
         &self,
         state: &mut LimitsState,
@@ -149,7 +150,7 @@ impl Limits {
         Ok(self.decide_each(state, now, costs))
     }
 
-    /// Describes the limit that rejected the request for the longest time, or else the tightest one.
+    /// Describes the limit that rejected the request for the longest time, or else the limit with the least left.
     fn decide_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
         let answer = self.try_acquire_each(state, now, costs);
         let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
@@ -270,8 +271,8 @@ impl Limits {
         longest.map_or(Ok(()), |rejected| Err(rejected.into()))
     }
 
-    /// Rejects a request that costs something, because another one waits, which is admitted at `first`. A
-    /// request that is too large passes: the decision rejects it.
+    /// Rejects a request that costs something, because another request waits and is admitted at `first`. A request that
+    /// is too large passes: the decision rejects it.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,

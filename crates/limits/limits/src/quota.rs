@@ -8,10 +8,9 @@ use thiserror::Error;
 /// A number of requests per period: a `count` of 1 or more, in a `period` of 1 ns to 2^63 - 1 ns (292 years),
 /// and at most one request per nanosecond. Both numbers are stored unchanged, so 3 per minute is exact.
 ///
-/// The text of a quota is `COUNT[k|M|G]/PERIOD`. The period is a span such as `60s`, `1h 30m` or `100ms`, or
-/// a unit alone: `ns`, `us`, `ms`, `s`, `m` or `min`, `h`, `d` or `day`, `w`, `month` (30.44 days), `y`
-/// (365.25 days), and the longer forms of the crate `humantime`. There is no period `M`: that letter is the
-/// factor of a million.
+/// As a string, a quota is `COUNT[k|M|G]/PERIOD`. The period is a span such as `60s`, `1h 30m` or `100ms`, or a unit
+/// alone: `ns`, `us`, `ms`, `s`, `m` or `min`, `h`, `d` or `day`, `w`, `month` (30.44 days), `y` (365.25 days), and the
+/// longer forms of the crate `humantime`. There is no period `M`: that letter is the factor of a million.
 ///
 /// ```
 /// use nanopace_limits::Quota;
@@ -28,7 +27,7 @@ pub struct Quota {
     period_ns: u64,
 }
 
-/// Why a value is not a valid [`Quota`], or not a valid capacity, cost or interval for one.
+/// Why a value is not a valid [`Quota`], or not a valid capacity, cost or interval for a quota.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QuotaError {
@@ -41,7 +40,7 @@ pub enum QuotaError {
     /// A period of 2^63 ns or more.
     #[error("a period lasts at most 2^63 - 1 ns, 292 years: write a shorter one, such as 1/day")]
     PeriodTooLong,
-    /// Text without the form COUNT/PERIOD.
+    /// A string without the form COUNT/PERIOD.
     #[error(
         "`{0}` is not a quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]

@@ -8,12 +8,12 @@ use nanopace_nanos::Nanos;
 /// A limiter's law: which requests are admitted, given what was admitted before. It uses no clock, no lock
 /// and no atomics.
 ///
-/// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment,
-/// [`peek`](Rule::peek) at the request, and [`debit`](Rule::debit) it if it is admitted. A rejected request
-/// does not count, unless
+/// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment, [`peek`](Rule::peek)
+/// at the request, and [`debit`](Rule::debit) it if it is admitted. A rejected request does not count, unless
 /// [`refuse`](Rule::refuse) is implemented.
 ///
-/// If moments that go backwards matter to a rule, they count as the latest moment that the state has seen.
+/// Moments may go backwards. A rule that depends on their order counts an earlier moment as the latest one that the
+/// state has seen.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -74,8 +74,8 @@ pub trait Rule: Debug + Send + Sync {
     /// Counts `n` as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
-    /// Notes a rejected request for `n` at `now`. Most rules forget it. It is not called for requests for
-    /// nothing, or for more than is ever admitted.
+    /// Notes a rejected request for `n` at `now`. Most rules ignore it. This method is not called for requests for
+    /// zero, or for more than is ever admitted.
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
 
     /// The moment from which on every decision is the same as on a fresh state, so the state can be dropped.
@@ -101,7 +101,7 @@ pub trait Rule: Debug + Send + Sync {
         fits
     }
 
-    /// How much is left at `now`, and how long it takes until all of it is.
+    /// How much is left at `now`, and how long it takes until the whole limit is available.
     fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
         let limit = self.most();
         let reset = match self.peek(state, now, limit) {
@@ -111,8 +111,8 @@ pub trait Rule: Debug + Send + Sync {
         Standing { limit, remaining: self.remaining(state, now), reset }
     }
 
-    /// Admits or rejects a request. A request for nothing, or for more than is ever admitted, does not count
-    /// as an arrival: the state does not learn its moment.
+    /// Admits or rejects a request. A request for nothing, or for more than is ever admitted, does not count as an
+    /// arrival: the state does not record its moment.
     ///
     /// # Errors
     /// [`Rejected`]. Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
@@ -129,7 +129,7 @@ pub trait Rule: Debug + Send + Sync {
         answer
     }
 
-    /// Like [`try_acquire`](Rule::try_acquire), with what is left.
+    /// Like [`try_acquire`](Rule::try_acquire), and returns what is left.
     fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
         let answer = self.try_acquire(state, now, n);
         Decision::new(answer, now, self.standing(state, now))

@@ -154,7 +154,7 @@ pub struct Clocked<L, C> {
 
 #[cfg(feature = "std")]
 impl<L: TryAcquire, C: Clock> Clocked<L, C> {
-    /// Asks `limiter` at the moments of `clock`.
+    /// A limiter that reads the moments of its requests from `clock`.
     pub fn new(limiter: L, clock: C) -> Clocked<L, C> {
         Clocked { limiter: CachePadded::new(limiter), clock }
     }

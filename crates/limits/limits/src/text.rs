@@ -1,4 +1,4 @@
-//! Quotas and limits as text, for people, header fields and serde.
+//! Quotas and limits as strings, for people, header fields and serde.
 
 use crate::decision::policy;
 use crate::limits::{Law, LimitKind, MOST_AT_ONCE};
@@ -37,14 +37,14 @@ fn parse_count(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(multiple)
 }
 
-/// Parses a span, or a unit that stands for one of it.
+/// Parses a span, or a unit alone, which means one of that unit.
 fn parse_period(text: &str) -> Option<Duration> {
     let one = if text.starts_with(char::is_alphabetic) { "1" } else { "" };
     humantime::parse_duration(&format!("{one}{text}")).ok()
 }
 
 impl fmt::Display for Quota {
-    /// In the form that [`FromStr`] parses.
+    /// Prints the quota in the form that [`FromStr`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let period = humantime::format_duration(self.period()).to_string();
         let unit = period
@@ -159,8 +159,8 @@ impl Limit {
 }
 
 impl Limits {
-    /// The value of the header field `RateLimit-Policy`: each limit by its text, with the most that it admits
-    /// at once, and with the seconds of its period if these are whole.
+    /// The value of the header field `RateLimit-Policy`: each limit by its string, with the most that it admits at
+    /// once, and with the seconds of its period if that is a whole number.
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();
@@ -168,7 +168,7 @@ impl Limits {
     }
 }
 
-/// As text, for serde.
+/// Strings for serde.
 #[cfg(feature = "serde")]
 mod as_text {
     use crate::{Limit, Limits, Quota};

@@ -24,8 +24,8 @@ impl<'a> Wait<'a> {
         Wait { costs: costs.into(), timeout: None, jitter: Duration::ZERO }
     }
 
-    /// Waits no longer than that. A wait that would take longer fails at once, also if other requests are
-    /// ahead, as if all of them stayed.
+    /// Sets the longest wait. If the wait would take longer, it fails at once. This forecast assumes that all requests
+    /// ahead of this one stay in the queue.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Wait<'a> {
         Wait { timeout: Some(timeout), ..self }
@@ -50,18 +50,18 @@ impl Default for Wait<'_> {
     }
 }
 
-/// Why a request that would have waited was not admitted. Nothing was counted.
+/// Why a request was not admitted by a wait. Nothing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum WaitError<E> {
-    /// It would be admitted only after the timeout, or the timeout has passed.
+    /// The request would be admitted only after the timeout, or the timeout has passed.
     #[error("not before the timeout: it may be admitted after another {retry:?}")]
     TooLate {
-        /// The time after which the request might be admitted: if no other enters the queue ahead of it, and
-        /// all that are ahead stay. With more than a thousand requests ahead, it is admitted later.
+        /// The time after which the request might be admitted, if no other request enters the queue ahead of it, and
+        /// all requests ahead of it stay. With more than a thousand requests ahead, it is admitted later.
         retry: Duration,
     },
-    /// Waiting does not help: it is never admitted, or not before something else changes.
+    /// Waiting does not help: the request is never admitted, or not before something else changes.
     #[error(transparent)]
     Rejected(#[from] E),
 }

@@ -1,14 +1,14 @@
-//! Answers `CL.THROTTLE key max_burst count period [quantity]`, as the module redis-cell does, from a
-//! store that needs no module.
+//! Responds to `CL.THROTTLE key max_burst count period [quantity]`, as the module redis-cell does, from a store that
+//! needs no module.
 //!
 //! ```text
 //! cargo run -p nanopace-remote --example cl_throttle -- redis://127.0.0.1/ 127.0.0.1:6380
 //! redis-cli -p 6380 CL.THROTTLE alice 15 30 60 1
 //! ```
 //!
-//! The reply is five integers: 0 if it was admitted and 1 if not; the limit, `max_burst` + 1; what is
-//! left; in how many seconds to come back, or -1; and in how many seconds all of the limit is there
-//! again. Seconds are rounded up: a request at that time is admitted.
+//! The reply is five integers: 0 if the request was admitted and 1 if not; the limit, which is `max_burst` + 1; what is
+//! left; the time until the retry in seconds, or -1; and the time until the whole limit is available, in seconds.
+//! Seconds are rounded up: a request at that time is admitted.
 
 use nanopace_limits::{Limit, Limits, Quota};
 use nanopace_remote::{Decision, Remote};

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The shortest and the longest timeout, unless one was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// The most round trips of a decision, as a rule: the store may have forgotten the script, and the limits may have
+/// The usual maximum of round trips for a decision: the store may have forgotten the script, and the limits may have
 /// changed.
 const TRIPS: u32 = 4;
 
@@ -27,12 +27,12 @@ impl AdaptiveTimeout {
         self.set.unwrap_or_else(|| self.lock().timeout())
     }
 
-    /// Notes the time that a response has taken.
+    /// Records the time that a response has taken.
     pub(crate) fn answered(&self, after: Duration) {
         self.lock().answered(after);
     }
 
-    /// Notes a response that has not come in time.
+    /// Records a response that has not come in time.
     pub(crate) fn missed(&self) {
         self.lock().missed();
     }
@@ -42,10 +42,10 @@ impl AdaptiveTimeout {
     }
 }
 
-/// The estimate of RFC 6298, by which TCP retransmits.
+/// The estimate of RFC 6298, which TCP uses for retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
-    /// The smoothed round trip, and its smoothed variation. None before the first one.
+    /// The smoothed round trip, and its smoothed variation. None before the first response.
     usual: Option<(Duration, Duration)>,
     /// The number of missed responses in a row, up to 8.
     missed: u32,

@@ -33,7 +33,7 @@ pub(crate) struct AsyncStore {
 #[derive(Default)]
 struct Shared {
     connection: Option<MultiplexedConnection>,
-    /// Why the store failed last, until it responds without trouble.
+    /// The reason for the store's last failure, until it responds without an error.
     last_error: Option<StoreError>,
 }
 
@@ -73,7 +73,7 @@ impl AsyncStore {
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
-            // A runtime may run only while decisions are made: this is its time to connect.
+            // Some runtimes run only while decisions are made, so the connecting task needs this time.
             yield_now().await;
             return Err(StoreError::Broken);
         }
@@ -116,7 +116,7 @@ impl AsyncStore {
     async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
         loop {
             let mut connected = pin!(self.connected.notified());
-            // From now on, no notification is missed.
+            // After this, no notification is missed.
             connected.as_mut().enable();
             if let Some(connection) = self.lock().connection.clone() {
                 return connection;
@@ -139,7 +139,7 @@ impl AsyncStore {
     }
 
     fn connect_in_background(self: &Arc<Self>) {
-        // Relaxed: only the task that finds it false spawns; nothing is published by it.
+        // Relaxed: only the task that finds false spawns; nothing is published by the flag.
         if !self.is_connecting.swap(true, Ordering::Relaxed) {
             let connecting = Connecting(Arc::downgrade(self));
             tokio::spawn(async move { connecting.run().await });
@@ -174,8 +174,8 @@ async fn ask(mut connection: MultiplexedConnection, call: &Call) -> Result<Value
     Ok(answer?)
 }
 
-/// Connects until it works, or the store is dropped. When this is dropped, also at the end of its runtime, another
-/// one may begin.
+/// Connects until a connection works, or the store is dropped. When this is dropped, also at the end of its runtime,
+/// another task may begin to connect.
 struct Connecting(Weak<AsyncStore>);
 
 impl Connecting {

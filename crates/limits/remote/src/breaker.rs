@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The number of failures in a row that opens the breaker.
 const OPENS_AT: u32 = 2;
 
-/// Counts failures in a row. It is open once there are two.
+/// Counts failures in a row. The breaker is open after two.
 ///
-/// All orderings are relaxed: nothing is published by the count, and a decision that reads an old
-/// one asks the store once more, or once less.
+/// All orderings are relaxed: nothing is published by the count. A decision that reads an old count calls the store
+/// once more, or once less.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     failures: AtomicU32,
@@ -19,18 +19,18 @@ impl Breaker {
         self.failures.load(Ordering::Relaxed) >= OPENS_AT
     }
 
-    /// Counts a failure. Returns whether it is open now.
+    /// Counts a failure. Returns whether the breaker is open now.
     pub(crate) fn fails(&self) -> bool {
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
         if before > OPENS_AT {
-            // Stays far from wrapping around.
+            // This value stays far from wrapping around.
             self.failures.store(OPENS_AT, Ordering::Relaxed);
         }
         before + 1 >= OPENS_AT
     }
 
     pub(crate) fn succeeds(&self) {
-        // Most decisions find it closed, and do not write.
+        // Most decisions find the breaker closed, and do not write.
         if self.failures.load(Ordering::Relaxed) > 0 {
             self.failures.store(0, Ordering::Relaxed);
         }

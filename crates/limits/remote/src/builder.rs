@@ -32,12 +32,12 @@ pub struct RemoteBuilder<C> {
 }
 
 impl Remote {
-    /// Begins with the same limits for each key, as text.
+    /// Begins with the same limits for each key, from a string.
     pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {
         RemoteBuilder::new(self.clone(), uniform(limits))
     }
 
-    /// Begins with limits of its own for each key, by a configuration: [`RemoteConfig`](crate::RemoteConfig) in a
+    /// Begins with separate limits for each key, from a configuration: [`RemoteConfig`](crate::RemoteConfig) in a
     /// store, or another one of `nanopace-keyed`.
     pub fn config<C: ConfigStore>(&self, config: C) -> RemoteBuilder<C> {
         RemoteBuilder::new(self.clone(), Ok(config))
@@ -57,9 +57,9 @@ impl<C> RemoteBuilder<C> {
         }
     }
 
-    /// Sets the beginning of all key names in the store: `nanopace` by default. The state of a subject is one key,
-    /// `prefix:{subject}`. Limiters with the same prefix therefore share their counts, and should have the same
-    /// limits. A prefix with braces is [`RemoteError::Prefix`]. The subject may be any text.
+    /// Sets the prefix of all key names in the store: `nanopace` by default. The state of a subject is one key,
+    /// `prefix:{subject}`. Limiters with the same prefix therefore share their counts, and should have the same limits.
+    /// A prefix with braces is [`RemoteError::Prefix`]. The subject may be any string.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -69,9 +69,10 @@ impl<C> RemoteBuilder<C> {
         Self { on_loss, ..self }
     }
 
-    /// Takes tokens ahead, in blocks of what the rate brings in this time, and decides without the network as long as
-    /// there are any: see [`RemoteKeyed`]. The time is 1 ms to 10 s, otherwise it is [`RemoteError::Ahead`]; 100 ms
-    /// is a good one. Use the same `ahead` for all limiters that share a prefix.
+    /// Takes tokens ahead of requests, in blocks: a block is what the rate brings in the time `ahead`. While there are
+    /// such tokens, decisions do not use the network: see [`RemoteKeyed`]. The time is from 1 ms to 10 s, otherwise
+    /// [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead` for all
+    /// limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
@@ -89,7 +90,7 @@ impl<C> RemoteBuilder<C> {
 }
 
 impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
-    /// The limiter.
+    /// Builds the limiter.
     ///
     /// # Errors
     /// [`RemoteError`]: invalid limits, [`RemoteError::Prefix`], [`RemoteError::Share`], [`RemoteError::Ahead`] or

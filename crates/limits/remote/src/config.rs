@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The field of the version, beside those of the limits.
+/// The field of the version, next to the fields of the limits.
 const VERSION: &str = "v";
 
-/// A configuration in a store that any number of processes follow, and any of them may change. Both
-/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) take it.
+/// A configuration in a store. Any number of processes follow it, and any of them may change it. Both
+/// [`RemoteKeyed`](crate::RemoteKeyed) and [`Keyed`](nanopace_keyed::Keyed) accept it.
 ///
 /// ```no_run
 /// use nanopace_keyed::{ConfigStore, Scope};
@@ -34,9 +34,9 @@ const VERSION: &str = "v";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// All of the configuration is in memory as well, and is read from there. A thread asks the store for the version
-/// after every interval. If it has changed, the thread reads the configuration, and makes the changes in one step
-/// ([`ConfigStore::apply`] describes what decisions see of that).
+/// The whole configuration is in memory as well, and is read from there. A thread asks the store for the version after
+/// every interval. If the version has changed, the thread reads the configuration, and makes the changes in one step
+/// ([`ConfigStore::apply`] describes how decisions see the changes).
 ///
 /// # Guarantees
 ///
@@ -64,7 +64,7 @@ struct Followed {
     store: Remote,
     name: String,
     config: MemoryConfig,
-    /// Locked from a look at the store until its content is in force.
+    /// Locked from a read of the store until its content is in force.
     seen: Mutex<Seen>,
 }
 
@@ -75,11 +75,12 @@ struct Seen {
 }
 
 impl RemoteConfig {
-    /// Reads the configuration with that name, which may be empty, and checks for changes after every interval from
-    /// now on, in a thread of its own, until this is dropped.
+    /// Reads the configuration with that name, which may be empty. From now on, a separate thread checks for changes
+    /// after every interval, until this is dropped.
     ///
     /// # Errors
-    /// [`RemoteError::Store`] if it cannot be read, [`RemoteError::Config`] if an entry is not a limit, [`RemoteError::Thread`].
+    /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
+    /// [`RemoteError::Thread`].
     pub fn follow(
         store: &Remote,
         name: impl Into<String>,
@@ -145,7 +146,7 @@ impl Followed {
         seen.trouble = looked.err().map(Arc::new);
     }
 
-    /// Makes the changes of the store, if there are any.
+    /// Reads the store if its version has changed, and makes the changes.
     fn look(&self, seen: &mut Seen) -> Result<(), RemoteError> {
         let version = self.ask::<Option<u64>>(cmd("HGET").arg(&self.name).arg(VERSION))?;
         if version == seen.version {
@@ -155,7 +156,7 @@ impl Followed {
             return Err(RemoteError::Emptied);
         }
         let fields = self.ask::<HashMap<String, String>>(cmd("HGETALL").arg(&self.name))?;
-        // The version of these limits may be newer than the one that was read before.
+        // The version of these limits may be newer than the version that was read before.
         let version = fields.get(VERSION).and_then(|version| version.parse().ok());
         let after = read(&fields)?;
         let before = self.config.snapshot();

@@ -24,7 +24,7 @@ pub(crate) struct Core<C> {
     share: Option<Keyed<String, Share<C>>>,
     clock: Arc<dyn Clock>,
     pub(crate) leases: Option<Leases>,
-    /// The last limits that were used, and their plan.
+    /// The limits that were used last, and their plan.
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
     /// For tests: replaces the store's own clock.
@@ -73,10 +73,10 @@ impl<C: LimitsOf<str>> Core<C> {
         self.config.limits_for(key).ok_or(RemoteRejected::Key(KeyRejected::NoLimits))
     }
 
-    /// Begins a decision: makes it if the store is not needed.
+    /// Begins a decision, and makes it if the store is not needed.
     pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Start, RemoteRejected> {
         self.counters.decision();
-        // The version first: limits that are newer than it are looked up again.
+        // The version is read first: if the limits are newer than this version, they are looked up again later.
         let version = self.config.version_for(key);
         if let Some(decision) = self.try_leased(key, version, costs) {
             self.counters.local();
@@ -104,7 +104,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }))
     }
 
-    /// The plan of limits, which is made once for the limits that were used last.
+    /// The plan of limits. The plan of the limits that were used last is kept.
     fn plan_of(&self, limits: &Arc<Limits>) -> Result<Arc<Plan>, UnsupportedLimit> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((same, plan)) = &*recent
@@ -127,7 +127,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// The conversation that a request begins.
+    /// The conversation with the store that a request begins.
     pub(crate) fn conversation<'a>(&'a self, request: &'a StoreRequest) -> Decide<'a> {
         let StoreRequest { plan, name, costs, more, share, .. } = request;
         let mut decide = Decide::new(plan, name, costs, &self.counters);
@@ -139,7 +139,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.store_clock.as_ref().map(|clock| clock.now().as_nanos() / 1_000)
     }
 
-    /// Makes the decision from the store's response, or without it.
+    /// Makes the decision from the store's response, or without a response.
     pub(crate) fn conclude(
         &self,
         key: &str,
@@ -181,7 +181,7 @@ impl<C: LimitsOf<str>> Core<C> {
     }
 }
 
-/// One cost for each limit.
+/// The costs as a list with one cost for each limit.
 fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> {
     let number = limits.each().len();
     match costs {
@@ -195,7 +195,7 @@ fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> 
 pub(crate) enum Start {
     /// The request is decided.
     Decided(Decision),
-    /// The store has to be asked.
+    /// The store has to decide.
     Ask(StoreRequest),
 }
 
@@ -207,7 +207,7 @@ pub(crate) struct StoreRequest {
     more: u64,
     share: u64,
     version: u64,
-    /// Before the store was called, by this process's clock.
+    /// The moment before the store was called, by this process's clock.
     sent: Nanos,
 }
 

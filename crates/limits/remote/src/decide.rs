@@ -1,8 +1,8 @@
-//! A decision as a conversation with the store: the next call, and the meaning of a response. It does no I/O, so
-//! threads and tasks share it.
+//! A decision as a conversation with the store: which call comes next, and what a response means. This module does no
+//! I/O, so threads and tasks share it.
 //!
-//! The script decides, and returns the state before its decision. The local rules then make the whole decision from
-//! that: what is left, and when to retry.
+//! The script decides, and returns the state before its decision. From that state, the local rules compute the whole
+//! decision: what is left, and when to retry.
 
 use crate::error::StoreError;
 use crate::plan::{Plan, read_state, write_state};
@@ -15,7 +15,7 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// How many times the limits of a state may turn out to have changed before the decision is given up.
+/// If the limits of a state turn out to have changed this many times, the decision is given up.
 const ATTEMPTS: u32 = 16;
 
 /// A request for a decision.
@@ -23,9 +23,9 @@ const ATTEMPTS: u32 = 16;
 pub(crate) struct Decide<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) key: &'a str,
-    /// One for each limit.
+    /// The cost for each limit.
     pub(crate) costs: &'a [u64],
-    /// How many tokens may be taken ahead, if `share` times that is left.
+    /// The most tokens to take ahead. `share` times the number of tokens that are taken has to be left.
     pub(crate) more: u64,
     pub(crate) share: u64,
     /// For tests: the store's time in microseconds.
@@ -33,7 +33,7 @@ pub(crate) struct Decide<'a> {
     pub(crate) attempts: u32,
     /// The store has responded to a call already.
     pub(crate) is_heard: bool,
-    /// The most that the next call may take.
+    /// The most tokens that the next call may take.
     takes: u64,
     at_risk: AtRisk<'a>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct More {
     pub(crate) tokens: u64,
     /// The receipt for the tokens and for the request itself.
     pub(crate) receipt: Receipt,
-    /// The store's moment.
+    /// The moment of the decision, by the store's clock.
     pub(crate) at: Nanos,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// The call that decides.
+    /// The call of the deciding script.
     pub(crate) fn call(&mut self) -> Call {
         let mode = if self.plan.counts_nothing(self.costs) { "look" } else { "take" };
         let largest = self.costs.iter().copied().max().unwrap_or(0);
@@ -103,7 +103,7 @@ impl<'a> Decide<'a> {
         Call { source: &DECIDE, key: self.key.to_owned(), arguments }
     }
 
-    /// Notes that the call is on its way.
+    /// Records that the call is sent.
     pub(crate) fn sent(&mut self) {
         self.at_risk.tokens = self.takes;
     }
@@ -140,7 +140,7 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// Carries the state of other limits over to these.
+    /// Carries the state of other limits over to the limits of this decision.
     fn carry(&mut self, before: &str, now: Nanos) -> Result<Call, StoreError> {
         self.takes = 0;
         let (old, state) = read_state(before).ok_or(StoreError::Foreign)?;
@@ -171,15 +171,15 @@ impl<'a> Decide<'a> {
     }
 }
 
-/// The store's moment, and then moments further and further from it. The store rounds to doubles, so the rules may
-/// make its decision a microsecond later if it admitted a request, or earlier if not.
+/// The store's moment, followed by moments that are further and further from it. The store rounds to doubles, so the
+/// rules may make its decision only a microsecond later if it admitted a request, or earlier if not.
 fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
     let apart = (0..40).map(|power| Duration::from_micros(1 << power));
     let moved = move |apart| if is_let_in { now + apart } else { now - apart };
     iter::once(now).chain(apart.map(moved))
 }
 
-/// Parses a state. Empty text is the state of a new key.
+/// Parses a state. An empty string is the state of a new key.
 pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, StoreError> {
     if text.is_empty() {
         return Ok(limits.fresh());
@@ -205,9 +205,9 @@ pub(crate) fn replace(
 ) -> Result<Call, StoreError> {
     let after = write_state(plan, state, now).ok_or(StoreError::Foreign)?;
     let idle = plan.limits.idle_from(state) - now;
-    // A test's clock may not advance, so the key expires later then, as in the script.
+    // A test's clock may not advance, so in tests the key expires later, as in the script.
     let longer = if micros.is_some() { 600_000 } else { 0 };
-    // Rounded up, and one more because the moment itself has a part of a millisecond.
+    // Rounded up, and one more because the moment itself has a fraction of a millisecond.
     let milliseconds = (idle.as_millis() + 2 + longer).to_string();
     let arguments = vec![before.to_owned(), after, milliseconds];
     Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })

@@ -1,4 +1,4 @@
-//! All errors. None contains an address or a password.
+//! All errors of this crate. None contains an address or a password.
 
 use nanopace_keyed::{KeyRejected, Limit, LimitsError, Rejected};
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a limiter could not be made.
+/// Why a limiter could not be built.
 ///
 /// ```
 /// use nanopace_remote::Remote;
@@ -29,10 +29,10 @@ pub enum RemoteError {
     /// The limits are not valid.
     #[error(transparent)]
     Limits(#[from] LimitsError),
-    /// A limit that is not kept in a store.
+    /// A limit that the store does not support.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
-    /// The prefix has a brace: keys could have one name, or one place in a cluster.
+    /// The prefix has a brace. With braces, two keys could have one name, or one place in a cluster.
     #[error(
         "the prefix {prefix:?} contains a brace: write it without `{{` and `}}`, as in \"users\""
     )]
@@ -93,7 +93,7 @@ pub enum UnsupportedLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store was not called, because it has failed several times. It is tried again in the background.
+    /// The store was not called, because it has failed several times. It is called again in the background.
     /// [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
     #[error("the store has failed and is not called until it responds again")]
     Broken,
@@ -110,7 +110,7 @@ pub enum StoreError {
     /// The store has responded with an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.
     #[error("the store has returned an error ({0})")]
     Refused(String),
-    /// The store has no database of the number at the end of the address. A cluster has only 0.
+    /// The store has no database with the number at the end of the address. A cluster has only database 0.
     #[error(
         "the store has no database of that number: write another one at the end of the address, or none"
     )]
@@ -164,11 +164,12 @@ impl StoreError {
     }
 }
 
-/// Why a request was rejected. Nothing was counted, unless a lost store has counted it before.
+/// Why a request was rejected. Nothing was counted, unless the store counted the request before it was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RemoteRejected {
-    /// The limits of the key reject it, or there are none, or not one cost for each.
+    /// The limits of the key reject the request, or the key has no limits, or the number of costs is not the number of
+    /// limits.
     #[error(transparent)]
     Key(#[from] KeyRejected),
     /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests.
@@ -186,7 +187,7 @@ impl From<Rejected> for RemoteRejected {
 }
 
 impl From<redis::RedisError> for StoreError {
-    /// Only the code of a server's error is kept: its text may name what was sent.
+    /// Only the code of a server's error is kept: its text may contain what was sent.
     fn from(error: redis::RedisError) -> Self {
         match (error.kind(), error.code()) {
             _ if error.is_timeout() => Self::Timeout,
@@ -207,7 +208,7 @@ fn by_code(code: &str, text: &str) -> StoreError {
         "NOPERM" => StoreError::Permission,
         "ERR" if says(NO_PERMISSION) => StoreError::Permission,
         "ERR" if says(&["DB index", "SELECT is not allowed"]) => StoreError::Database,
-        // The script fails on the value of this key, and on no other key.
+        // The script fails on the value of this key, but on no other key.
         "ERR" if says(&["user_script"]) => StoreError::Foreign,
         "WRONGTYPE" => StoreError::Foreign,
         "OOM" => StoreError::Full,
@@ -220,11 +221,11 @@ fn inner_code(text: &str) -> Option<&str> {
     said.split(' ').next()
 }
 
-/// The words of Redis 7.0, of later versions and Valkey, and of both outside of scripts.
+/// The words that Redis 7.0, later versions of Redis, and Valkey use, in scripts and outside of scripts.
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// The cause is inside an `Arc`.
+/// The kind of the cause, which is inside an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

@@ -4,14 +4,14 @@ use crate::error::RemoteError;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The most bytes of a subject that is part of its key's name.
+/// The longest subject, in bytes, that is part of its key's name.
 const LONGEST: usize = 512;
 
 /// The names of a limiter's keys, all of which begin with its prefix.
 ///
-/// The prefix has no braces, so it ends before `:{`, and the subject is the text after that, without the last brace.
-/// So no two pairs of prefix and subject have one name. The name of a long subject has its hash after `:#{`: no name
-/// of another subject has that before its first brace.
+/// The prefix has no braces, so it ends before `:{`, and the subject is the text after that, without the last brace. So
+/// no two pairs of prefix and subject have the same name. The name of a long subject has its hash after `:#{`, which
+/// does not occur before the first brace in any other name.
 #[derive(Debug)]
 pub(crate) struct KeyNames {
     prefix: String,
@@ -41,7 +41,7 @@ impl KeyNames {
     }
 }
 
-/// The output of `sha256sum`.
+/// The digest that `sha256sum` prints.
 fn digest(subject: &str) -> String {
     Sha256::digest(subject).iter().fold(String::new(), |mut digits, byte| {
         write!(digits, "{byte:02x}").ok();
@@ -54,18 +54,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Few letters, so that they meet often.
+    /// Strings of few different letters, so that equal names would be found.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof!["[{}:/a]{0,6}", Just("/processes".to_owned()), any::<String>()]
     }
 
-    /// By what a cluster places a key: <https://valkey.io/topics/cluster-spec/>.
+    /// The part of a name by which a cluster places a key: <https://valkey.io/topics/cluster-spec/>.
     fn tag(name: &str) -> &str {
         let braces = name.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
         braces.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(name)
     }
 
-    /// As `sha256sum` says, so that it can be found by hand.
+    /// The digest is the one that `sha256sum` prints, so that a person can find the key.
     #[test]
     fn a_long_subject_is_found_by_its_sum() {
         let name = KeyNames::new("users".to_owned()).unwrap().subject(&"a".repeat(1_000_000));
@@ -84,7 +84,7 @@ mod tests {
             }
         }
 
-        /// However a name is divided into a prefix and a subject, no other two have it.
+        /// Each name belongs to one prefix and one subject only.
         #[test]
         fn no_two_have_one_name(prefix in "[:/a]{0,6}", subject in text()) {
             let names = KeyNames::new(prefix.clone()).unwrap();

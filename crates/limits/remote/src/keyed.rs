@@ -12,31 +12,30 @@ use nanopace_keyed::{LimitsOf, Uniform};
 use nanopace_limits::{Costs, Decision, Limits};
 use std::sync::Arc;
 
-/// Limits for each of many keys, which any number of processes share through a store. Its clones are the same
-/// limiter.
+/// Limits for each of many keys, which any number of processes share through a store. Its clones are handles to the
+/// same limiter.
 ///
 /// # Strict
 ///
-/// Each decision is one call of a script in the store, by the store's clock. It is the decision that [`Limits`] make
-/// of the same arrivals at most a microsecond before or after. Its moments are nanoseconds since 1970, by that clock,
-/// which counts microseconds. All limits of a subject are checked before any is debited. When limits change, counts
-/// stay as described for
-/// [`Limits`].
+/// Each decision is one call of a script in the store, by the store's clock. The decision is the one that [`Limits`]
+/// would make on the same arrivals at most a microsecond before or after. Its moments are nanoseconds since 1970 by the
+/// store's clock, which counts microseconds. All limits of a subject are checked before any is debited. When limits
+/// change, counts stay as described for [`Limits`].
 ///
 /// # Leased
 ///
-/// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead. As long as
-/// there are any, decisions call nobody.
+/// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead. While a
+/// process has such tokens, its decisions do not call the store.
 ///
-/// * **Never more** is admitted than the limits allow, in any span, if all limiters with one prefix lease with the
-///   same time. For that, the burst of each rate is smaller by what it brings while tokens are valid: decisions
-///   describe limits with that burst. Tokens are valid for the given time, but no longer than a rate takes for half
-///   of its burst, and not beyond the window that they were taken in. A rate with a burst of 1 has no tokens to
+/// * **Never more** is admitted than the limits allow, in any span, if all limiters with one prefix lease with the same
+///   time. For that, the burst of each rate is reduced by what the rate brings while tokens are valid: decisions
+///   describe limits with the reduced burst. Tokens are valid for the given time, but no longer than a rate takes for
+///   half of its burst, and not beyond the window that they were taken in. A rate with a burst of 1 has no tokens to
 ///   lease, and stays strict.
-/// * **Less** is admitted, by the tokens that are leased elsewhere and not used: at most [`Stats::leased`], by each
-///   process. Tokens that are lost on the way, or cannot be given back, are gone until the limits bring them again:
-///   at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token, and no
-///   more than half of this process's part of the rest.
+/// * **Less** may be admitted, by the tokens that other processes have leased and not used: at most [`Stats::leased`]
+///   for each process. Tokens that are lost on the way, or cannot be given back, are missing until the limits bring
+///   them again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token,
+///   and no more than half of this process's part of the remaining tokens.
 /// * Unused tokens are given back when they expire, and when the limiter is dropped. They then count as much as a
 ///   refunded [`reservation`](nanopace_limits::Reservation).
 ///
@@ -47,7 +46,7 @@ use std::sync::Arc;
 /// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and the delay of the
 /// system's timers. Then [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
 /// [`trouble`](Self::trouble) returns the reason. After two failures in a row the store is not called, until a thread
-/// that keeps trying to connect has a response. A call is never repeated: a request whose response is missing may be
+/// that keeps trying to connect gets a response. A call is never repeated: a request whose response is missing may be
 /// counted, and is part of [`Stats::lost`].
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
@@ -85,7 +84,8 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         self.try_acquire_costs(key, 1)
     }
 
-    /// Admits or rejects a request that costs each limit the same (`5`), or each its own (`&[1, 4_000]`).
+    /// Admits or rejects a request that costs each limit the same (`5`), or has one cost for each limit (`&[1,
+    /// 4_000]`).
     ///
     /// # Errors
     /// [`RemoteRejected`].
@@ -100,13 +100,14 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// Admits or rejects one request of the key, and returns what is left.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision: no limits, or the store is lost and requests are denied then.
+    /// [`RemoteRejected`] if there is no decision: the key has no limits, or the store is lost and requests are denied
+    /// then.
     pub fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
         self.decide_costs(key, 1)
     }
 
-    /// Admits or rejects a request with costs, as for [`try_acquire_costs`](Self::try_acquire_costs), and returns
-    /// what is left. A request for nothing returns what is left, too.
+    /// Admits or rejects a request with costs, as for [`try_acquire_costs`](Self::try_acquire_costs), and returns what
+    /// is left. Use zero costs to read what is left without counting anything.
     ///
     /// # Errors
     /// As for [`decide`](Self::decide).
@@ -155,8 +156,8 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         core.counters.stats(core.leases.as_ref().map_or(0, Leases::leased))
     }
 
-    /// Why the store has failed last. `None` if it has responded since, or has not failed. Limiters of one [`Remote`]
-    /// share its connections, so they share this.
+    /// The reason for the store's last failure. `None` if the store has responded since, or has not failed. Limiters of
+    /// one [`Remote`] share its connections, so they share this reason.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.inner.store().pool().trouble()

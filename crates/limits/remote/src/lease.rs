@@ -34,7 +34,7 @@ pub(crate) struct Leases {
 /// Tokens that were taken together.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The version of the configuration. A block of other limits is not used.
+    /// The version of the configuration. A block is not used if the version has changed.
     version: u64,
     pub(crate) tokens: u64,
     /// When the tokens expire, by this process's clock.
@@ -63,7 +63,7 @@ impl Leases {
         }
     }
 
-    /// The number of tokens that are held. Relaxed: a figure that publishes nothing.
+    /// The number of tokens that are held. The access is relaxed: it is a figure that publishes nothing.
     pub(crate) fn leased(&self) -> u64 {
         self.leased.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl Leases {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
 
-    /// The part of the rest that a block may be: no more than half of a process's part.
+    /// A block is at most the remaining tokens divided by this number: half of a process's part.
     pub(crate) fn share(&self) -> u64 {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
@@ -143,8 +143,8 @@ impl Leases {
         most.map_or(self.ahead, |most| most.min(self.ahead))
     }
 
-    /// The most tokens of a block: what the slowest limit brings during their validity, and at least one. None if
-    /// they are never valid.
+    /// The most tokens of a block: what the slowest limit brings during their validity, and at least one. 0 if tokens
+    /// are never valid.
     pub(crate) fn block(&self, limits: &Limits) -> u64 {
         let validity = self.validity(limits);
         if validity.is_zero() || limits.each().is_empty() {
@@ -154,7 +154,7 @@ impl Leases {
         brought.unwrap_or(0).clamp(1, 1 << 32)
     }
 
-    /// The limits for the store, so that tokens may be used later.
+    /// The limits that the store applies, which leave room for tokens that are used later.
     pub(crate) fn reserved(&self, limits: &Limits) -> Limits {
         let validity = self.validity(limits);
         Limits::new(limits.each().iter().map(|limit| reserved(limit, validity)))
@@ -175,7 +175,7 @@ fn half_of_burst(limit: &Limit) -> Option<Duration> {
     Some(Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX)))
 }
 
-/// The number of requests that a limit brings in a time, rounded down and rounded up.
+/// The number of requests that a limit brings in this time, rounded down and rounded up.
 fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
     let quota = limit.quota();
     let whole = time.as_nanos() * u128::from(quota.count());
@@ -184,7 +184,7 @@ fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
     (rounded(whole / period), rounded(whole.div_ceil(period)))
 }
 
-/// A rate with a burst that is smaller by what it brings in the time.
+/// This limit, where the burst of a rate is reduced by what the rate brings in the time.
 fn reserved(limit: &Limit, validity: Duration) -> Limit {
     let LimitKind::Gcra { burst } = limit.kind() else { return *limit };
     let smaller = burst.saturating_sub(brought(limit, validity).1).max(1);
@@ -209,8 +209,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The smaller burst of a rate and the tokens that it brings during their validity are together no more than
-        /// its burst.
+        /// The reduced burst of a rate and the tokens that the rate brings during their validity are together no more
+        /// than its burst.
         #[test]
         fn a_burst_has_room_for_what_is_held(
             count in 1_u64..1_000_000,

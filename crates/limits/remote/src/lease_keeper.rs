@@ -1,5 +1,5 @@
-//! The thread of a limiter that leases: takes tokens from the store ahead of requests, in blocks (`lease.rs`). It gives
-//! back those that have expired, and tells the store that this process leases.
+//! The thread of a limiter that leases. The limiter takes tokens from the store ahead of requests, in blocks
+//! (`lease.rs`). The thread gives back expired tokens, and registers this process in the store.
 
 use crate::core::Core;
 use crate::decide::{Reply, look, replace};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// How often giving a block back is tried. An attempt fails if another process changes the state meanwhile.
+/// How many times giving a block back is tried. An attempt fails if another process changes the state meanwhile.
 const ATTEMPTS: usize = 8;
 
 /// A limiter's parts, with the thread that gives back expired tokens until this is dropped.
@@ -64,8 +64,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Tells the store that this process leases for `time` from now on; zero if it ends. Learns how many processes lease,
-    /// which bounds the size of its blocks.
+    /// Registers in the store that this process leases for `time` from now on; zero removes it. Gets the number of
+    /// processes that lease, which bounds the size of blocks.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
         let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };
@@ -74,7 +74,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Gives back the tokens of blocks that have expired at `now`. Those that cannot be given back stay counted in the
+    /// Gives back the tokens of blocks that have expired at `now`. Tokens that cannot be given back stay counted in the
     /// store, and are lost.
     fn give_back(&self, now: Nanos) {
         let expired = self.core.leases.as_ref().map(|leases| leases.expired(now));

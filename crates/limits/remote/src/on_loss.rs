@@ -1,4 +1,4 @@
-//! Decisions while the store is lost, and a process's own part of each limit then.
+//! Decisions while the store is lost, and a process's own part of each limit for that time.
 
 use nanopace_keyed::LimitsOf;
 use nanopace_limits::{Limit, LimitKind, Limits, Quota};
@@ -8,8 +8,9 @@ use std::time::Duration;
 /// How requests are decided while the store is lost: it cannot be reached, does not respond in time, returns an
 /// error, or has no memory left to count them ([`StoreError::Full`](crate::StoreError::Full)).
 ///
-/// Errors of one key are no loss of the store: [`StoreError::Foreign`](crate::StoreError::Foreign) and
-/// [`StoreError::Contended`](crate::StoreError::Contended) reject that key's requests, and no others, with any setting.
+/// An error that concerns one key is not a loss of the store. With any setting,
+/// [`StoreError::Foreign`](crate::StoreError::Foreign) and [`StoreError::Contended`](crate::StoreError::Contended)
+/// reject requests of that key only.
 ///
 /// ```
 /// use nanopace_remote::{OnLoss, Remote};
@@ -32,14 +33,15 @@ pub enum OnLoss {
     Deny,
     /// Requests are admitted, except those that are too large for the limits.
     Allow,
-    /// Requests are decided in this process, by a part of the limits. The number is that of all processes, 1 or more.
-    /// Each limit's rate and burst is divided by it; a burst, or a window's count, of less than one is one. Counts of
-    /// the store are not known there. Moments, as in `NotUntil`, are then those of this process's clock and not the
-    /// store's. At most 65 536 keys are kept at a time, in full length, and new ones beyond that are rejected.
+    /// This process decides on requests, by its part of the limits. The number is the number of processes, 1 or more.
+    /// Each limit's rate and burst is divided by it; a burst, or a window's count, of less than one is one. The counts
+    /// in the store are not known for these decisions. Moments, as in `NotUntil`, are then those of this process's
+    /// clock and not the store's. At most 65 536 keys are stored at a time, in full length, and new keys beyond that
+    /// number are rejected.
     LocalShare(u32),
 }
 
-/// The limits of another configuration, divided.
+/// The limits of another configuration, divided by a number of processes.
 #[derive(Debug)]
 pub(crate) struct Share<C> {
     pub(crate) of: Arc<C>,
@@ -86,7 +88,8 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     }
 }
 
-/// The whole requests of a part in each window; or one request, in as many windows as that takes.
+/// The whole number of requests for one part in each window. If that is less than one, one request in a window of as
+/// many periods as that takes.
 fn window(quota: Quota, parts: u64) -> Option<Quota> {
     match quota.count() / parts {
         0 => slower(quota, 1, parts.div_ceil(quota.count())),

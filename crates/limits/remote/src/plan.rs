@@ -1,4 +1,4 @@
-//! Limits and states as text, in the form of `script/decide.lua`.
+//! Limits and states as strings, in the form of `script/decide.lua`.
 
 use crate::error::UnsupportedLimit;
 use nanopace_limits::custom::LimitsState;
@@ -20,14 +20,14 @@ impl Plan {
         Ok(Self { text: limits.to_string(), laws, limits })
     }
 
-    /// Whether the costs are zero, or more than is ever admitted. Nothing is counted then.
+    /// Whether nothing is counted, because the costs are zero, or more than is ever admitted.
     pub(crate) fn counts_nothing(&self, costs: &[u64]) -> bool {
         costs.iter().all(|cost| *cost == 0)
             || costs.iter().zip(self.limits.each()).any(|(cost, limit)| *cost > limit.most())
     }
 }
 
-/// A limit's letter and two numbers.
+/// The letter of a limit's law, and its two numbers.
 fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
     match law_in_doubles(limit) {
         None => Err(UnsupportedLimit::Log { limit: *limit }),
@@ -38,11 +38,11 @@ fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
     }
 }
 
-/// A letter for the law and its two numbers: `r`, the interval and the most that may be owed for a rate; `f` or `s`,
-/// the length and the count for windows of the clock. `None` if the state takes more than three numbers. Times are in
-/// microseconds.
+/// The letter of the law and its two numbers. For a rate, these are `r`, the interval and the most that may be owed.
+/// For windows of the clock, they are `f` or `s`, the length and the count. `None` if the state takes more than three
+/// numbers. Times are in microseconds.
 ///
-/// The sums of a rate are rounded. So the most that may be owed is higher by a trillionth, but by no more than half a
+/// The sums of a rate are rounded. So the most that may be owed is raised by a trillionth, but by no more than half a
 /// microsecond.
 fn law_in_doubles(limit: &Limit) -> Option<(char, [f64; 2])> {
     let [period, count] = [double(limit.quota().period_ns()) / 1e3, double(limit.quota().count())];
@@ -91,7 +91,7 @@ pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     Some((limits, state))
 }
 
-/// Parses a law, a state and the limit's text.
+/// Parses a law, a state and the string of the limit.
 fn replaced(line: &str) -> Option<(Limit, Numbers)> {
     let words: Vec<&str> = line.splitn(7, ' ').collect();
     let limit = words.get(6)?.parse().ok()?;

@@ -15,14 +15,14 @@ use std::sync::Arc;
 ///
 /// # Connections
 ///
-/// A thread makes connections, and makes them again when they are lost. No decision waits for one longer than
+/// A thread makes connections, and makes them again when they are lost. No decision waits for a connection longer than
 /// [`Settings::timeout`].
 #[derive(Clone, Debug)]
 pub struct Remote {
     owner: Arc<Owner>,
 }
 
-/// Ends the thread when no limiter is left.
+/// Ends the thread when it is dropped with the last limiter.
 #[derive(Debug)]
 struct Owner {
     pool: Arc<Pool>,
@@ -46,8 +46,8 @@ impl Remote {
         Ok(store)
     }
 
-    /// The same without waiting for the store. Until a connection is made, the store is lost, and
-    /// [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    /// Like [`connect`](Remote::connect), without waiting for the store. Until a connection is made, the store counts
+    /// as lost, and [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
     /// [`RemoteError::Url`], [`RemoteError::Thread`].

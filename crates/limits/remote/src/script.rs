@@ -1,12 +1,12 @@
 //! The scripts, and their calls.
 //!
-//! They are scripts rather than functions of a library: every store supports them, also those that forbid functions,
-//! and a missing script is sent again with the call itself.
+//! They are scripts rather than functions of a library, because every store supports scripts, even stores that forbid
+//! functions. If a store does not have a script, the call is repeated with the script's source.
 
 use redis::{Cmd, Script, cmd};
 use std::sync::LazyLock;
 
-/// A script with its digest, by which the store knows it.
+/// A script and its digest, by which the store identifies it.
 #[derive(Debug)]
 pub(crate) struct Source {
     script: Script,
@@ -32,7 +32,7 @@ pub(crate) static ROLL_CALL: LazyLock<Source> =
 pub(crate) static CONFIGURE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/configure.lua")));
 
-/// A call of a script with one key, so that a cluster knows the node.
+/// A call of a script with one key, so that a client of a cluster can find the node.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) source: &'static Source,
@@ -41,12 +41,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The call, for a store that has the script.
+    /// The call by the digest, for a store that has the script.
     pub(crate) fn by_digest(&self) -> Cmd {
         self.with("EVALSHA", self.source.script.get_hash())
     }
 
-    /// The call with the script's text, which stores the script.
+    /// The call with the source of the script, which stores the script.
     pub(crate) fn by_text(&self) -> Cmd {
         self.with("EVAL", self.source.text)
     }

@@ -18,8 +18,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Sets the timeout of a whole decision, which may take a tenth longer: from 1 ms to an hour. After that the
-    /// decision is made without the store.
+    /// Sets the timeout of a whole decision: from 1 ms to an hour. After the timeout, which may take a tenth longer,
+    /// the decision is made without the store.
     ///
     /// By default the timeout follows the round trips to the store, by the estimate of RFC 6298: four smoothed round
     /// trips, and four times their smoothed variation; but at least 25 ms, and at most 250 ms. Each missed response
@@ -37,7 +37,8 @@ impl Settings {
         self
     }
 
-    /// Sets the most connections of a limiter that threads share: 1 or more. Tasks share one. The default is 8.
+    /// Sets the maximum number of connections that the threads of a limiter share: 1 or more. Tasks share one. The
+    /// default is 8.
     #[must_use]
     pub fn connections(mut self, connections: usize) -> Self {
         self.connections = connections.max(1);

@@ -12,15 +12,15 @@ pub struct Stats {
     pub local: u64,
     /// Decisions without the store, because it was lost.
     pub degraded: u64,
-    /// Tokens that are taken ahead and not used yet. That many more could have been admitted elsewhere.
+    /// Tokens that are taken ahead and not used yet. Other processes could have admitted that many more requests.
     pub leased: u64,
-    /// Tokens that the store may have counted, and that were not used: those of requests whose response was lost,
-    /// with the tokens that these would have taken ahead, and those that could not be given back. At most that many
-    /// fewer were admitted.
+    /// Tokens that the store may have counted, and that no request has used. These are the tokens of requests whose
+    /// response was lost, including the tokens that these requests would have taken ahead, and tokens that could not be
+    /// given back. At most this number of requests was not admitted for that reason.
     pub lost: u64,
 }
 
-/// The counters. Relaxed throughout: each is a figure that publishes nothing.
+/// The counters. Their accesses are relaxed: each counter is a figure that publishes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     decisions: AtomicU64,
@@ -57,7 +57,7 @@ impl Counters {
     }
 }
 
-/// Tokens of a sent request without a response. They are lost if this is dropped.
+/// Tokens of a request that was sent and has no response yet. They are lost if this is dropped.
 #[derive(Debug)]
 pub(crate) struct AtRisk<'a> {
     pub(crate) tokens: u64,

@@ -1,6 +1,6 @@
-//! A store for threads: connections that they share, and a thread that makes them.
+//! The connections that threads share, and a thread that makes them.
 //!
-//! No decision makes a connection itself, so none waits for a name to be resolved or for a handshake.
+//! No decision makes a connection itself, so no decision waits for name resolution or a handshake.
 
 use crate::adaptive_timeout::AdaptiveTimeout;
 use crate::breaker::Breaker;
@@ -23,18 +23,18 @@ pub(crate) struct Pool {
     breaker: Breaker,
     patience: AdaptiveTimeout,
     shared: Mutex<Shared>,
-    /// Notified when a connection is given back, when one is wanted, and when the pool ends.
+    /// Notified when a connection is given back, when a caller needs one, and when the pool ends.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct Shared {
     idle: Vec<Link>,
-    /// The number of connections, in use or not.
+    /// The number of connections, idle or in use.
     connections: usize,
     /// The number of threads that wait for a connection.
     waiting: usize,
-    /// Why the store failed last, until it responds without trouble.
+    /// The reason for the store's last failure, until it responds without an error.
     last_error: Option<StoreError>,
     is_over: bool,
 }
@@ -51,7 +51,7 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// A pool, and the thread that fills it until [`end`](Self::end).
+    /// Starts a pool, and the thread that fills it until [`end`](Self::end).
     pub(crate) fn start(client: Client, settings: Settings) -> std::io::Result<Arc<Self>> {
         let pool = Arc::new(Self {
             client,
@@ -79,12 +79,12 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Whether the store is known to be lost, and not to be called.
+    /// Whether the store is known to be lost, so that it is not called.
     pub(crate) fn is_lost(&self) -> bool {
         self.breaker.is_open()
     }
 
-    /// Waits until there is a connection. The last error if that takes too long.
+    /// Waits until there is a connection. If that takes too long, returns the last error.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
@@ -124,12 +124,12 @@ impl Pool {
         })
     }
 
-    /// Calls a script that is no decision, within the timeout of a connection.
+    /// Calls a script for something other than a decision, within the timeout of a connection.
     pub(crate) fn patient_call(&self, call: &Call) -> Result<Value, StoreError> {
         self.call_by(call, Instant::now() + self.settings.connect_timeout, || ())
     }
 
-    /// Runs a command that is no decision, within the timeout of a connection.
+    /// Runs a command for something other than a decision, within the timeout of a connection.
     pub(crate) fn command(&self, command: &redis::Cmd) -> Result<Value, StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout;
         self.use_link(deadline, |link| link.query(command, deadline))
@@ -151,7 +151,7 @@ impl Pool {
         asked
     }
 
-    /// A connection with a missing response must not be used again.
+    /// Runs a call on a connection. A connection with a missing response must not be used again.
     fn ask_on(
         &self,
         mut link: Link,
@@ -176,14 +176,14 @@ impl Pool {
         let mut shared = self.lock();
         shared.last_error = Some(error.clone());
         if self.breaker.fails() || matches!(error, StoreError::Connection(_)) {
-            // The idle connections are no better.
+            // The idle connections are likely to be broken, too.
             shared.connections -= shared.idle.len();
             shared.idle.clear();
         }
         self.changed.notify_all();
     }
 
-    /// A connection. If there is none at all, the error is the reason.
+    /// Takes an idle connection, or waits for one. If there is no connection at all, the error is the reason.
     fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
         let mut shared = self.lock();
         loop {
@@ -203,7 +203,7 @@ impl Pool {
         }
     }
 
-    /// Returns a connection after a response, with the trouble of the response.
+    /// Returns a connection after a response, with the error in the response if there was one.
     fn give_back(&self, link: Link, trouble: Option<StoreError>) {
         let mut shared = self.lock();
         shared.last_error = trouble;
@@ -218,7 +218,7 @@ impl Pool {
         self.lock().connections -= 1;
     }
 
-    /// Makes connections when they are wanted, one at a time, until the pool ends.
+    /// Makes connections when callers need them, one at a time, until the pool ends.
     fn connect(&self) {
         let [first, longest] = PAUSES;
         let mut pause = first;
@@ -245,8 +245,8 @@ impl Pool {
         !shared.is_over
     }
 
-    /// Whether to make a connection. The first is made beforehand, and while the breaker is open, the next one is the
-    /// probe.
+    /// Whether to make a connection. The first connection is made before a caller needs it. While the breaker is open,
+    /// the next connection is the probe.
     fn is_wanted(&self, shared: &Shared) -> bool {
         let is_short = shared.waiting > 0 && shared.idle.is_empty();
         let has_room = shared.connections < self.settings.connections;

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// A network of one subscriber (RFC 6177): it has 2^64 addresses to choose from for each request.
+/// The default is the network of one subscriber (RFC 6177), who has 2^64 addresses to choose from for each request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)
@@ -23,7 +23,7 @@ impl Prefix {
         Prefix(bits.min(128))
     }
 
-    /// The address with the other bits zero. An IPv4 address stays whole, also one that a socket for both has mapped
+    /// The address with the other bits zero. An IPv4 address stays whole, even one that a dual-stack socket has mapped
     /// into IPv6 (RFC 4291, section 2.5.5.2).
     fn of(self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
@@ -37,10 +37,9 @@ impl Prefix {
 }
 
 /// The address at the other end of the connection, which the server has put into the request's extensions. The key is
-/// an
-/// [`IpAddr`].
+/// an [`IpAddr`].
 ///
-/// Each server has it in another place:
+/// Each server uses another type of extension:
 ///
 /// ```
 /// use axum::extract::ConnectInfo;
@@ -54,11 +53,11 @@ impl Prefix {
 /// let tonic = Peer::of(TcpConnectInfo::remote_addr);
 /// ```
 ///
-/// A missing address is the server's fault: the status is 500 then, unless
+/// A missing address is the fault of the server: the status is 500 then, unless
 /// [`without_key`](crate::LimitLayer::without_key) is set.
 ///
-/// With a proxy in front, this is the address of the proxy, and all clients share one limit. Take
-/// [`Forwarded`](crate::Forwarded) there.
+/// If there is a proxy in front of the server, this is the address of the proxy, and all clients share one limit. Use
+/// [`Forwarded`](crate::Forwarded) in that case.
 #[derive(Debug)]
 pub struct Peer<F, T> {
     address: F,
@@ -73,7 +72,7 @@ impl<F: Clone, T> Clone for Peer<F, T> {
 }
 
 impl<F, T> Peer<F, T> {
-    /// The address that the function returns from the extension of type `T`.
+    /// A source of keys that takes the address from the extension of type `T` with this function.
     #[must_use]
     pub fn of<A>(address: F) -> Peer<F, T>
     where
@@ -109,21 +108,21 @@ where
     }
 }
 
-/// The address of a client in front of proxies, which these have written into a header field. The key is an
-/// [`IpAddr`].
+/// The address of a client that is connected through proxies, which the proxies have written into a header field. The
+/// key is an [`IpAddr`].
 ///
 /// # Why the number of proxies is needed
 ///
-/// Each proxy adds to the end of the field the address that *it* was called from. A client may send the field too,
-/// with any address in it, and the proxies keep it in front of theirs. So only the entries of your own proxies are
-/// true: the last `proxies` of them, of which the first is the client. A server that takes the first entry of all
-/// lets each client choose its own key, and has no limit. The same happens if the number is too large. If it is too
-/// small, all clients are one.
+/// Each proxy adds to the end of the field the address that *it* was called from. A client may send the field too, with
+/// any address in it, and the proxies keep that address in front of theirs. So only the entries of your own proxies are
+/// true: the last `proxies` of them, of which the first is the client. A server that takes the very first entry lets
+/// each client choose its own key, and has no limit. The same happens if the number is too large. If the number is too
+/// small, the key is the address of a proxy, and its clients share one limit.
 ///
 /// Clients must not be able to reach the server past the proxies, for the same reason.
 ///
-/// If there are fewer entries than proxies, or if the entry is not an address, there is no key. That is the server's
-/// fault: the status is 500 then, unless [`without_key`](crate::LimitLayer::without_key) is set.
+/// If there are fewer entries than proxies, or if the entry is not an address, there is no key. The server is at fault
+/// then: the status is 500, unless [`without_key`](crate::LimitLayer::without_key) is set.
 ///
 /// ```
 /// use http::Request;
@@ -145,7 +144,8 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// For a server after that many proxies, which write `X-Forwarded-For`. With 0 there is never a key.
+    /// For a server that clients reach through `proxies` proxies, which write `X-Forwarded-For`. With 0 there is never
+    /// a key.
     #[must_use]
     pub fn behind(proxies: usize) -> Forwarded {
         let field = HeaderName::from_static("x-forwarded-for");
@@ -166,7 +166,7 @@ impl Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// The entry of the first proxy. Only the proxies have written after it, so it is searched from the end.
+    /// The entry of the first proxy. Only the proxies have written after it, so the search starts from the end.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
@@ -189,7 +189,7 @@ impl<B> KeyOf<B> for Forwarded {
     }
 }
 
-/// The parts of a text, the last one first.
+/// The parts of a string, from the last to the first.
 fn from_the_end(
     text: &[u8],
     separator: u8,
@@ -208,8 +208,8 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). A proxy closes all its quotes, so
-/// open quotes before its entry do not matter.
+/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). Open quotes before a proxy's entry do
+/// not matter, because a proxy closes all its own quotes.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {

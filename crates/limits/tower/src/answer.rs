@@ -6,7 +6,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode, Version};
 
 /// Makes responses to rejected requests, with a body of type `R`. Every function from `(&Rejection, &Parts)` to
-/// `Response<R>` is one.
+/// `Response<R>` implements this trait.
 ///
 /// The layer adds the header fields itself: `Retry-After`, `RateLimit` and `RateLimit-Policy`. It does not change a
 /// `Retry-After` that the response has set.
@@ -25,25 +25,24 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait Answer<R> {
-    /// The response to a rejected request, of which everything except the body is known.
+    /// The response to a rejected request. `request` has everything except the body.
     fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R>;
 }
 
-/// Plain text with the [status](Rejection::status) of the rejection, or for requests of gRPC the response of
-/// [`OnlyGrpc`]: the default.
+/// The default: plain text with the [status](Rejection::status) of the rejection, or the response of [`OnlyGrpc`] if
+/// the request is a gRPC request.
 ///
-/// A request is one of gRPC if it is a `POST` over HTTP/2 or later whose content type is `application/grpc`, in any
-/// case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text: their clients read the status of
-/// HTTP.
+/// A request counts as a gRPC request if it is a `POST` over HTTP/2 or later whose content type is `application/grpc`,
+/// in any case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text, because their clients read
+/// the HTTP status.
 ///
-/// The body of a response has to be made from a `String`, as that of axum is. For tonic alone, whose body is not,
-/// there is
-/// [`LimitLayer::grpc`](crate::LimitLayer::grpc).
+/// The body type of the response has to implement `From<String>`, as that of axum does. That of tonic does not: a
+/// server with tonic alone uses [`LimitLayer::grpc`](crate::LimitLayer::grpc).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextOrGrpc;
 
-/// A response of gRPC without a body: status 200, with `grpc-status` and `grpc-message` among the header fields. The
-/// [protocol] calls that *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets it.
+/// A gRPC response without a body: status 200, with `grpc-status` and `grpc-message` among the header fields. The
+/// [protocol] calls that *Trailers-Only*. [`LimitLayer::grpc`](crate::LimitLayer::grpc) sets this response.
 ///
 /// A request over HTTP/1.1 gets the [status](Rejection::status) of the rejection instead of 200, because gRPC needs
 /// HTTP/2.
@@ -88,7 +87,7 @@ impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
 
 const GRPC: &[u8] = b"application/grpc";
 
-/// The content type of a request of gRPC.
+/// The content type of a gRPC request.
 fn grpc_type(request: &Parts) -> Option<HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE)?;
     let (kind, rest) = content_type.as_bytes().split_at_checked(GRPC.len())?;

@@ -11,8 +11,8 @@ use std::hash::{BuildHasher, Hash};
 /// Finds the key of a request.
 ///
 /// Implementations are the name of a header field, whose value is the key ([`HeaderName`]); the sender's address
-/// ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and every function from `&Request<B>` to `Option<K>`.
-/// One of your own can borrow the key from the request, so that a known key is not copied:
+/// ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and every function from `&Request<B>` to `Option<K>`. Your
+/// own implementation can borrow the key from the request, so that a known key is not copied:
 ///
 /// ```
 /// use http::Request;
@@ -35,7 +35,7 @@ use std::hash::{BuildHasher, Hash};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait KeyOf<B> {
-    /// The status of the response without a key: the client's fault by default.
+    /// The status of the response to a request without a key. By default it says that the client is at fault.
     const MISSING: StatusCode = StatusCode::BAD_REQUEST;
 
     /// The type of a key. Its owned form is stored for each counted key.
@@ -45,7 +45,7 @@ pub trait KeyOf<B> {
     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, Self::Key>>;
 }
 
-/// The value of the field, the first if there are several. A value must be visible ASCII.
+/// The key is the value of the field, the first if there are several. A value must be visible ASCII.
 impl<B> KeyOf<B> for HeaderName {
     type Key = str;
 
@@ -71,13 +71,13 @@ where
 /// [`LimitLayer::without_key`](crate::LimitLayer::without_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
-    /// It is rejected: the default, because otherwise a client could omit its key, and a server that does not know
-    /// its peers' addresses would go unnoticed.
+    /// The request is rejected. This is the default, because otherwise a client could omit its key, and a server that
+    /// does not provide its peers' addresses would go unnoticed.
     #[default]
     Reject,
-    /// It is admitted, and not counted.
+    /// The request is admitted, and not counted.
     LetIn,
-    /// It has this key, as all other requests without one.
+    /// The request gets this key, which all requests without a key share.
     Common(K),
 }
 
@@ -121,7 +121,7 @@ pub struct ByKey<F, K, L = Keyed<K>> {
 }
 
 impl<F, K, L: LimitsByKey<K>> ByKey<F, K, L> {
-    /// Limits for each key that `key` finds. A request without one is rejected.
+    /// Limits for each key that `key` finds. A request without a key is rejected.
     #[must_use]
     pub fn new(key: F, limits: L) -> Self {
         ByKey { key, limits, without_key: WithoutKey::default() }
@@ -156,7 +156,7 @@ where
     }
 }
 
-/// Limits that many processes share by a store.
+/// Limits that many processes share through a store.
 #[cfg(feature = "remote")]
 mod remote {
     use super::{DecideKey, LimitsByKey};
@@ -169,7 +169,7 @@ mod remote {
 
     impl<K, C: LimitsOf<str>> LimitsByKey<K> for AsyncRemoteKeyed<C> {}
 
-    /// The store has keys by their text, so no two keys of a type may have the same text.
+    /// The store identifies a key by its string, so no two keys of a type may have the same string.
     impl<C, Q> DecideKey<Q> for AsyncRemoteKeyed<C>
     where
         C: LimitsOf<str> + Send + Sync + 'static,

@@ -8,7 +8,7 @@ use std::future::{Future, Ready};
 /// An admitted or rejected request. `None` if it was admitted without being counted.
 pub type Decided = Result<Option<Verdict>, Rejection>;
 
-/// A decision that is made, or one to come.
+/// A decision, or a future that returns one.
 #[derive(Debug)]
 pub enum Deciding<F> {
     /// The decision is made.
@@ -17,7 +17,8 @@ pub enum Deciding<F> {
     Later(F),
 }
 
-/// Decides on requests. A [`Limiter`] does so for all of them together, [`ByKey`](crate::ByKey) for each key.
+/// Decides on requests. A [`Limiter`] decides on all requests together, [`ByKey`](crate::ByKey) on the requests of each
+/// key.
 ///
 /// An implementation that decides at once needs no future: its [`Later`](Decide::Later) is a [`Ready`], which is
 /// never made.
@@ -55,7 +56,7 @@ pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
 }
 
-/// The cost of a request, for each of the limits. Every function from `&Request<B>` to `u64` is one.
+/// The cost of a request, for each of the limits. Every function from `&Request<B>` to `u64` implements this trait.
 pub trait Cost<B> {
     /// The cost of this request. A request that costs nothing is always admitted.
     fn cost(&self, request: &Request<B>) -> u64;

@@ -9,7 +9,7 @@ use http::{HeaderName, Request, Response};
 use std::net::IpAddr;
 use tower_layer::Layer;
 
-/// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All of them, and those of its clones,
+/// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All services of a layer and its clones
 /// share the limits.
 #[derive(Clone, Debug)]
 pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Settings<D, C, A>);
@@ -59,8 +59,8 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
 impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
     /// Limits for each value of a header field.
     ///
-    /// Before this layer, check that the client may use its key: otherwise a client has as many limits as it sends
-    /// keys. A key is stored as long as it counts, in full length.
+    /// Before this layer, check that the client may use its key: otherwise a client can get more limits by sending more
+    /// keys. A key is stored in full length, for as long as it counts.
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)
@@ -77,7 +77,7 @@ impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
 }
 
 impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
-    /// Sets what happens to a request without a key. It is rejected by default.
+    /// Sets what happens to a request without a key. By default it is rejected.
     #[must_use]
     pub fn without_key(self, without_key: WithoutKey<K>) -> Self {
         let decide = self.0.decide.without_key(without_key);
@@ -116,8 +116,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         self.answered_by(answer)
     }
 
-    /// Responds to every rejected request as gRPC does, instead of [`TextOrGrpc`]: for a server of tonic alone, whose
-    /// responses cannot be made from text.
+    /// Responds to every rejected request with a gRPC response, instead of [`TextOrGrpc`]: for a server with tonic
+    /// alone, whose responses cannot be made from strings.
     #[must_use]
     pub fn grpc(self) -> LimitLayer<D, C, OnlyGrpc> {
         self.answered_by(OnlyGrpc)

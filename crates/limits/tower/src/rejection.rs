@@ -20,7 +20,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// The limits rejected it.
+    /// The limits rejected the request.
     Limit(Verdict),
     /// The key of the request could not be counted.
     Key(KeyRejected),
@@ -28,7 +28,7 @@ pub enum Rejection {
     #[cfg(feature = "remote")]
     #[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
     Remote(nanopace_remote::RemoteRejected),
-    /// It has no key. The status is the client's fault (4xx) or the server's (5xx).
+    /// The request has no key. The status says whether the client (4xx) or the server (5xx) is at fault.
     NoKey(StatusCode),
 }
 
@@ -37,11 +37,11 @@ impl Rejection {
     ///
     /// | rejected because | status |
     /// |---|---|
-    /// | the limits did not let it in | 429 Too Many Requests |
-    /// | there are as many keys as there may be | 503 Service Unavailable: other clients used up the room, not this one |
+    /// | the limits rejected the request | 429 Too Many Requests |
+    /// | the number of keys is at its maximum | 503 Service Unavailable: the cause is other clients, not this one |
     /// | the store is lost, and requests are denied then | 503 Service Unavailable |
     /// | no limits are configured for the key | 403 Forbidden |
-    /// | it has no key | 400 Bad Request, or 500 if the server should have known |
+    /// | the request has no key | 400 Bad Request, or 500 if the server should have provided it |
     /// | anything else | 500 Internal Server Error |
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -69,8 +69,8 @@ impl Rejection {
         }
     }
 
-    /// The time after which the same request is admitted, if no other is admitted before. `None` if that is not
-    /// known, or never happens.
+    /// The time after which the same request is admitted, if no other request is admitted before it. `None` if that
+    /// time is not known, or never comes.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.verdict()?.decision().retry()

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
-/// Which responses have the fields `RateLimit` and `RateLimit-Policy` (`draft-ietf-httpapi-ratelimit-headers-10`).
-/// They name each limit by its text. [`LimitLayer::fields`](crate::LimitLayer::fields) sets it.
+/// Which responses have the fields `RateLimit` and `RateLimit-Policy` (`draft-ietf-httpapi-ratelimit-headers-10`). The
+/// fields name each limit by its string. [`LimitLayer::fields`](crate::LimitLayer::fields) sets this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
     /// All responses: a client sees how much it has left.
@@ -22,7 +22,7 @@ pub enum Fields {
     Always,
     /// Responses to rejected requests.
     WhenRejected,
-    /// No response. `Retry-After` is sent all the same.
+    /// No response. `Retry-After` is still sent.
     Never,
 }
 
@@ -55,11 +55,11 @@ impl<D, C, A> Settings<D, C, A> {
     }
 }
 
-/// A service with limits in front, made by [`LimitLayer`](crate::LimitLayer). Its clones share the limits.
+/// A service with limits in front of it, made by [`LimitLayer`](crate::LimitLayer). Its clones share the limits.
 ///
-/// It is ready when the inner service is, and decides on a request when it is called. A rejected request never
+/// The service is ready when the inner service is, and decides on a request when it is called. A rejected request never
 /// reaches the inner service. While a store decides, the request waits with the inner service that was ready, and a
-/// clone of that takes its place.
+/// clone of the inner service takes its place.
 ///
 /// ```
 /// use http::{Request, Response};
@@ -121,7 +121,7 @@ where
                 LimitFuture::decided(&self.settings, decided, &mut self.inner, request)
             }
             Deciding::Later(decision) => {
-                // The service that is ready waits for the decision.
+                // This inner service, which is ready, waits for the decision. A clone of it takes its place.
                 let other = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, other);
                 LimitFuture::deciding(Arc::clone(&self.settings), decision, inner, request)
@@ -150,14 +150,14 @@ pin_project! {
         S: Service<Request<B>>,
         D: Decide<B>,
     {
-        /// The request and its service wait until it is decided.
+        /// The request and its service wait for the decision.
         Deciding {
             #[pin]
             decision: D::Later,
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// The request is admitted; `told` is for the header fields of its response.
+        /// The request is admitted. `told` is the decision for the header fields of its response.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

@@ -1,5 +1,5 @@
-//! Tasks that have claims. The line's timer calls each when its own slot is due. A change of the schedule calls them
-//! all, to look again. No other task depends on whether they come.
+//! Tasks that have claims. The line's timer calls each of them when its own slot is due. A change of the schedule calls
+//! all of them, to look again. No other task depends on whether they come.
 
 use super::{Call, Line, PATIENCE, Stay};
 use nanopace::{Ended, Nanos};
@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// Calls a task when its claim is due, by `due`. If that is now, or so soon that the task should hold on, returns
-    /// how long it has to hold on, and the task is not called.
+    /// Calls a task when its claim is due, which `due` returns. If the claim is due now, or so soon that the task
+    /// should hold on, returns how long the task has to hold on, and does not call it.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,
@@ -30,11 +30,11 @@ impl Line {
         let key = (due, stay.queue.last_ticket);
         stay.queue.claims.insert(key, waker.clone());
         *call = Some(key);
-        // For all tasks, because setting the timer cancels a ring that is under way.
+        // The line looks for all tasks, because setting the timer cancels a ring that is under way.
         stay.look(None)
     }
 
-    /// Cancels the call of a task, whose claim has started or goes back.
+    /// Cancels the call of a task. Its claim has started or goes back.
     pub(crate) fn forget(&self, call: &mut Option<Call>, started: Option<Nanos>) {
         let Some(call) = call.take() else { return };
         let mut stay = self.enter();
@@ -44,7 +44,7 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Calls the tasks whose time has come, and sets the timer for the next.
+    /// Calls the tasks whose claims are due, and sets the timer for the next claim.
     pub(super) fn call_claims(&mut self, now: Nanos) {
         while let Some(&(due, _)) = self.queue.claims.keys().next() {
             if !self.holds_on(due, now) {
@@ -56,8 +56,8 @@ impl Stay<'_> {
         }
     }
 
-    /// While others wait for a task in the queue to come, the timer has to ring again soon, and setting it would delay
-    /// that.
+    /// Sets the timer for a claim, unless it has to ring soon for a called task that has not come: setting the timer
+    /// would delay that ring.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
             self.set_timer_if_earlier(at, now);

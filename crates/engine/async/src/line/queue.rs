@@ -1,7 +1,7 @@
 //! The tasks in the queue, which of them have been called, and the line's measurements.
 //!
-//! A task *comes* when it is polled and its slot is not due: it *stands* in the queue, *uncalled*. When the line
-//! *calls* it, which wakes it, it keeps its place, and is not called again until it comes. The first uncalled task
+//! A task *comes* when it is polled and its slot is not due: it *stands* in the queue, *uncalled*. The line *calls* it
+//! by waking it. A called task keeps its place, and is not called again until it comes. The first uncalled task
 //! *leads*. See the head of `line.rs` for the bell, the timer and the watch.
 
 use crate::waking::{Holding, Waking};
@@ -51,7 +51,7 @@ pub(crate) struct Wish {
     pub(crate) deadline: Nanos,
 }
 
-/// When a claim is due whose task has to be called then, and a unique number.
+/// The due time of a claim, at which its task has to be called, and a unique number.
 pub(crate) type Call = (Nanos, u64);
 
 /// A task's place in the queue.
@@ -76,17 +76,17 @@ impl Queue {
         }
     }
 
-    /// Whether no task waits to be called.
+    /// Whether no task waits for a call.
     pub(super) fn is_idle(&self) -> bool {
         self.uncalled.is_empty() && self.claims.is_empty()
     }
 
-    /// Whether there is no known time for the next call, as while the pacer is paused.
+    /// Whether the next call waits for a change, because no time is known for it, as while the pacer is paused.
     pub(super) fn waits_for_a_change(&self) -> bool {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
 
-    /// Whether a task has been called and has not come, and other tasks are after it.
+    /// Whether a task has been called and has not come, while other tasks wait for their calls.
     pub(super) fn waits_for_a_task(&self) -> bool {
         !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
     }
@@ -96,7 +96,7 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Lets a task queue, uncalled. If it was there with another waker, returns that one.
+    /// Puts a task into the queue, uncalled. If it was there with another waker, returns that waker.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {
@@ -119,7 +119,7 @@ impl Queue {
         self.waiting.remove(&number).map(|waiting| waiting.waker)
     }
 
-    /// Records that the task is called. It is not called again until it comes.
+    /// Records that the task is called: it is not called again until it comes.
     pub(super) fn called(&mut self, number: u64) -> Option<&Waiting> {
         self.uncalled.remove(&number);
         let waiting = self.waiting.get(&number)?;
@@ -128,7 +128,7 @@ impl Queue {
         Some(waiting)
     }
 
-    /// Records that the bell has rung. True if the timer was set to ring by now.
+    /// Records that the bell has rung. Returns whether the time for which the timer was set has come.
     pub(super) fn rang(&mut self, now: Nanos) -> bool {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {

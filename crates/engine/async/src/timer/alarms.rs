@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 /// A timer with one alarm. A line of tasks has its own timer, however long its queue is.
 ///
-/// The line calls it under its own lock, always with the same waker. A call must not wake that
-/// waker itself, but let a thread or the runtime do so.
+/// The line calls the timer under its own lock, always with the same waker. A call must not wake that waker itself, but
+/// let a thread or the runtime do so.
 ///
 /// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes one.
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: wakes `waker` after `delay`. Wakes it again before three times `again` have passed since then,
-    /// and so on, until the alarm is set anew or stopped. The timer may also wake at other times, but that does not
-    /// replace the wake-up after `delay`.
+    /// Sets the alarm: wakes `waker` after `delay`. After that it wakes it again and again, each time before three
+    /// times `again` have passed, until the alarm is set anew or stopped. The timer may also wake at other times, but
+    /// that does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
-    /// Called when the waker has been woken, perhaps by this timer, which must go on. For timers that have to be polled
-    /// after each time.
+    /// Called after the waker was woken, by this timer or by other code; the alarm must stay active. Timers that have
+    /// to be polled after each wake-up implement it.
     fn went_off(&self, waker: &Waker) {
         let _ = waker;
     }
 
-    /// Wakes nothing until the alarm is set again.
+    /// Stops the alarm: the timer wakes nothing until the alarm is set again.
     fn stop(&self);
 }
 
@@ -43,12 +43,12 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// How long after it went off the timer goes off again if no task has reacted.
+/// If no task has reacted, the timer goes off again after this time.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// Alarms for any number of tasks, on one timer.
 ///
-/// Each wakes a task once, at its time or a little earlier: a task that is woken has to look again.
+/// Each alarm wakes a task once, at its time or a little earlier: a task that is woken has to look again.
 ///
 /// ```
 /// use nanopace_async::timer::{Alarms, ThreadTimer};
@@ -91,7 +91,7 @@ struct Queue {
 /// When an alarm goes off, and its number.
 type Place = (Instant, u64);
 
-/// One of many [`Alarms`]. Dropping it turns it off.
+/// One of many [`Alarms`]. Dropping an alarm turns it off.
 #[derive(Debug)]
 pub struct Alarm {
     alarms: Alarms,
@@ -127,7 +127,7 @@ impl Alarms {
 }
 
 impl Shared {
-    /// Wakes the tasks whose alarms go off now, and always the first one.
+    /// Wakes the tasks whose alarms go off now. Always wakes at least the first task.
     fn ring(&self) {
         let mut woken = Vec::new();
         let mut queue = self.queue.lock();
@@ -174,7 +174,7 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// The timer may then ring without need, and is set correctly at that time.
+    /// The timer may then ring once without need; after that ring it is set correctly.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

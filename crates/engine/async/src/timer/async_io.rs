@@ -36,7 +36,7 @@ impl Timer for AsyncIoTimer {
             if !is_over(timer, waker) {
                 return;
             }
-            // The time had passed before it could be waited for.
+            // The time had passed before the reactor could wait for it.
             delay = delay.max(LEAST) * 2;
         }
     }

@@ -57,7 +57,7 @@ impl Drop for ThreadTimer {
 }
 
 impl Alarm {
-    /// It goes off, and again later.
+    /// The alarm goes off now, and again after its interval.
     fn next(&mut self, now: Instant) -> Option<Waker> {
         let (at, again, waker) = self.set.as_mut()?;
         *at = now + *again;

@@ -17,8 +17,8 @@ use tokio::runtime::Handle;
 
 /// A timer in the reactor of the tokio runtime that it was made in.
 ///
-/// It wakes tasks of any runtime, as long as its own is driven. When that runtime has ended, the timer moves to the
-/// runtime from which it is set next, or to its own thread.
+/// The timer wakes tasks of any runtime, as long as its own runtime is driven. When its runtime has ended, the timer
+/// moves to the runtime from which it is set next, or to its own thread.
 #[derive(Debug)]
 pub struct TokioTimer(Mutex<Place>);
 
@@ -28,9 +28,9 @@ enum Place {
     Thread(ThreadTimer),
 }
 
-/// Setting the system's timer that goes off next takes longer than anything else here, so each start sets one such
-/// timer once. A second timer goes off repeatedly, in case no task comes; it is set so far ahead that this is rarely
-/// needed.
+/// Setting the timer of the system that goes off next takes longer than anything else here, so each start sets one such
+/// timer once. A second timer goes off repeatedly, in case no task comes. It is set so far ahead that it rarely has to
+/// be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
@@ -49,7 +49,7 @@ impl TokioTimer {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
-    /// Runs `act` in the place where the timer is, or if that has ended, in another place.
+    /// Runs `act` in the place where the timer is. If that place has ended, moves the timer to another place first.
     fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if act(&mut place).is_ok() {
@@ -59,7 +59,7 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // Its settings are lost: the line sets it again when it rings.
+        // The settings of the timer are lost: the line sets it again when it rings.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }
@@ -120,13 +120,13 @@ impl Reactor {
     /// Lets the reactor wake the waker the next time that a timer goes off.
     fn listen(&mut self, waker: &Waker) -> io::Result<()> {
         let mut context = Context::from_waker(waker);
-        // Readiness is left over from the time before.
+        // Clears readiness from earlier times.
         while let Poll::Ready(ready) = self.alarm.poll_read_ready(&mut context) {
             ready?.clear_ready();
         }
         while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
             ready?.clear_ready();
-            // After it was read, it goes off again. An error only means that it has not gone off.
+            // Reading it lets it go off again. An error only means that it has not gone off.
             let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
             self.again_at = None;
         }

@@ -2,8 +2,7 @@ use crate::error::errors_by_text;
 use std::fmt;
 
 errors_by_text!(ArrivalsError);
-/// Why a number or a text is no [`Arrivals`](crate::Arrivals). The message says what to write
-/// instead.
+/// Why a number or a string is not an [`Arrivals`](crate::Arrivals). The message says what to write instead.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -17,15 +16,15 @@ errors_by_text!(ArrivalsError);
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrivalsError {
-    /// Runs without slots, or not a whole number of slots up to 2^32 - 1.
+    /// The number of slots in a run is zero, is not whole, or is above 2^32 - 1.
     NoSlots,
-    /// Not the shape of a gamma distribution, or far from 1.
+    /// The shape of a gamma distribution is not a number, or is outside the range from 0.01 to 1 000 000.
     Gamma,
-    /// Not a part of the distance between slots.
+    /// The part of the distance between slots is not a number from 0 to 1.
     Jitter,
-    /// A number where none belongs.
+    /// A number after a process that takes none.
     NoNumber(String),
-    /// No arrival process of that name.
+    /// There is no arrival process with that name.
     Unknown(String),
 }
 

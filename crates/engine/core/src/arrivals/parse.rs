@@ -7,8 +7,8 @@ use std::str::FromStr;
 impl FromStr for Arrivals {
     type Err = ArrivalsError;
 
-    /// Reads `even`, `poisson`, `exact-poisson:SLOTS`, `gamma:SHAPE` or `jitter:PART`. The seed is
-    /// 0; [`with_seed`](Arrivals::with_seed) sets another one.
+    /// Parses `even`, `poisson`, `exact-poisson:SLOTS`, `gamma:SHAPE` or `jitter:PART`. The seed is 0;
+    /// [`with_seed`](Arrivals::with_seed) sets another one.
     ///
     /// # Errors
     /// [`ArrivalsError`], which says what is wrong and what to write.

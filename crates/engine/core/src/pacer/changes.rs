@@ -23,11 +23,11 @@ impl FromStr for Load {
 }
 
 impl Pacer {
-    /// Lets the schedule run at `rate` from now on, in one atomic step.
+    /// Sets the rate from now on, in one atomic step.
     ///
-    /// Nothing bursts. The part of the current interval that has passed stays passed. Slots that are late keep their
-    /// intended starts, so their wait times stay correct. Callers that are asleep and may now start earlier are woken.
-    /// Setting the rate that is in force changes nothing.
+    /// The change causes no burst: the part of the current interval that has passed stays passed. Slots that are late
+    /// keep their intended starts, so their wait times stay correct. Callers that are asleep and may now start earlier
+    /// are woken. Setting the rate that is in force changes nothing.
     ///
     /// # Examples
     /// ```
@@ -71,15 +71,15 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.rate(now))
     }
 
-    /// Lets the rate follow `shape` from now on, from its beginning, in one atomic step. As with
-    /// [`set_rate`](Pacer::set_rate), nothing bursts, slots that are late keep their intended starts, and callers that
-    /// may now start earlier are woken.
+    /// Sets a shape that the rate follows from now on, from the shape's beginning, in one atomic step. As with
+    /// [`set_rate`](Pacer::set_rate), there is no burst, slots that are late keep their intended starts, and callers
+    /// that may now start earlier are woken.
     ///
     /// The part of the current interval that has passed stays passed, so the first slot of the new shape comes when the
     /// rest of an interval has passed. While the pacer is paused the shape waits for the end of the pause.
     ///
-    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that was over because its shape had ended goes on, and
-    /// the time between is not made up for.
+    /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that had ended with its shape continues, and the time
+    /// since that end is not made up for.
     ///
     /// To begin in the middle of a shape, [`skip`](Shape::skip) its first part.
     ///
@@ -148,12 +148,13 @@ impl Pacer {
 
     /// Gives this process the slots of `shard`, from the slot with the number `from` in the whole load on.
     ///
-    /// If all processes of a load change at the same number, and none of them has reached it, no slot is lost and none
-    /// is taken twice. The time of each slot stays the same.
+    /// If all processes of a load change at the same number, and none of them has reached it, every slot is started by
+    /// exactly one process. The time of each slot stays the same.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if this process has taken a slot with that number or a higher one, or has one that may
-    /// start by now. Nothing is changed. This process cannot see whether other processes have reached that number.
+    /// [`ShardError::TooLate`] if this process has taken a slot with that number or a higher one, or has such a slot
+    /// that may start by now. Nothing is changed. This process cannot see whether other processes have reached that
+    /// number.
     ///
     /// # Examples
     /// ```
@@ -298,10 +299,10 @@ impl Pacer {
         self.0.change(Schedule::pause);
     }
 
-    /// Lets the schedule's time go on. Resuming a pacer that is not paused does nothing.
+    /// Continues the schedule's time after a pause. Resuming a pacer that is not paused does nothing.
     ///
     /// All slots that have not started move by the length of the pause. So a slot that was late stays exactly as late,
-    /// one that was early stays as early, and nothing bursts.
+    /// a slot that was early stays as early, and there is no burst.
     ///
     /// # Examples
     /// ```

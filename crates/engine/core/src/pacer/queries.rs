@@ -99,8 +99,8 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
     }
 
-    /// How many slots the load has asked for by `moment`, with the part of the next slot that has passed by then. For
-    /// random arrivals this is the average number, and for a [shard](crate::Shard) its share.
+    /// How many slots the load has asked for by `moment`, including a fraction for the part of the current interval
+    /// that has passed. For random arrivals this is the average number, and for a [shard](crate::Shard) its share.
     /// [`asked_before`](Pacer::asked_before) counts whole slots.
     ///
     /// ```
@@ -119,12 +119,12 @@ impl Pacer {
     }
 
     /// The free slots with an intended start in `span`, including slots that were given back: for example the slots
-    /// that are left when the schedule has ended. They stay in the schedule, as [backlog](Ledger::backlog_slots). Slots
-    /// that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows are skipped first.
+    /// that are left when the schedule has ended. The slots stay in the schedule, as [backlog](Ledger::backlog_slots).
+    /// Slots that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows are skipped first.
     ///
-    /// There may be billions of them, so they come in batches, in order. Each batch is the intended start of its last
-    /// slot and its number of slots. The other slots of a batch are due earlier by at most a 10 000th of the time from
-    /// that start to the end of `span`.
+    /// There may be billions of slots, so they are returned in batches, in order. A batch is the intended start of its
+    /// last slot and its number of slots. The other slots of a batch are due earlier by at most a 10 000th of the time
+    /// from that start to the end of `span`.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -1,14 +1,13 @@
-//! The choice of pause strategies.
+//! The pause strategies.
 
 use crate::error::{errors_by_text, shown};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How a caller that is early is held back: a choice between what a pause costs and how exactly it
-/// ends.
+/// How a caller that is early is held back. The strategies differ in what a pause costs and in how exactly it ends.
 ///
-/// No strategy ends a pause too early. A pacer that is itself paused always lets its callers sleep.
+/// No strategy ends a pause too early. While the pacer itself is paused, its callers sleep under every strategy.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause};
@@ -33,8 +32,8 @@ pub enum Pause {
     /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when that is used up, or when
     /// spinning keeps other threads from running.
     Hybrid,
-    /// Yield the processor to other threads, again and again. For a machine with more threads than cores where sleeping
-    /// is too coarse. It uses all the CPU time that no other thread uses.
+    /// Yield the processor to other threads, again and again. For a machine with more threads than cores, if sleeping
+    /// is too imprecise. This strategy uses all the CPU time that no other thread uses.
     Yield,
     /// Spin until the intended start. The most exact strategy, for a thread that has a core to itself; it uses all of
     /// that core.
@@ -46,7 +45,7 @@ impl Pause {
     /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. For slots that are further apart, each
     /// start has its own sleep.
     ///
-    /// It follows from a tenth of a core if a sleep costs 3 us, as on bare metal.
+    /// The value is the cost of a sleep on bare metal, 3 us, divided by the default share of a tenth of a core.
     pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
 
     /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a
@@ -67,7 +66,7 @@ impl Pause {
     pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
 }
 
-/// Why a text is not a [`Pause`]. The message says what to write instead.
+/// Why a string is not a [`Pause`]. The message says what to write instead.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PauseError(String);
 
@@ -85,7 +84,7 @@ impl FromStr for Pause {
     /// Reads `sleep`, `hybrid`, `yield` or `spin`.
     ///
     /// # Errors
-    /// [`PauseError`] for every other text.
+    /// [`PauseError`] for every other string.
     ///
     /// # Examples
     /// ```

@@ -1,4 +1,4 @@
-//! Accounts for the schedule's time, for the [`Ledger`](crate::Ledger).
+//! The account of the schedule's time, for the [`Ledger`](crate::Ledger).
 
 use super::Schedule;
 use crate::position::ticks_between;
@@ -30,12 +30,12 @@ impl Schedule {
         let time = self.time_until_end(now);
         let elapsed = time.saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let passes = self.history.passes(next);
-        // The time of the slots that have been claimed, as far as it has passed.
+        // The time of the claimed slots, up to now.
         let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
-        // While time is owed, slots up to `paid_until` are released and count as backlog. The others were intended
-        // to start by now, too, but have to wait.
+        // While time is owed, slots up to `paid_until` are released and count as backlog. The other late slots have to
+        // wait.
         let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }

@@ -1,7 +1,8 @@
 //! Counts the slots that the load has asked for by a moment, regardless of late policies.
 //!
-//! While no policy has moved a slot, that is how far the schedule has come. From the first forfeit on, until the load
-//! is corrected, the load's count is kept separately. Changes and pauses move it as they move the schedule.
+//! Until a policy has moved a slot, the load's count is the count that the schedule has reached. From the first forfeit
+//! on, until the load is corrected, the load's count is kept separately. Changes and pauses move it as they move the
+//! schedule.
 //!
 //! A slot *has come* if its moment in the load as it was asked for has passed.
 
@@ -17,8 +18,8 @@ use crate::position::{before, earlier, first_after};
 pub(super) struct Asked {
     /// The moment at which the load in force has the count 0.
     origin: i64,
-    /// The load counts from this moment on. It is when the piece in force came into force, or for a corrected load,
-    /// when the load began.
+    /// The moment from which the load counts. It is when the piece in force came into force, or when the load began, if
+    /// the load was corrected.
     since: i64,
     /// How many slots all loads together had asked for by `since`, with fractions of slots; or by the end by time, if
     /// the schedule ended before `since`.
@@ -32,7 +33,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// The count of a schedule that has not forfeited anything, or nothing since the load was corrected. `load` is the
-    /// one in force.
+    /// load in force.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let (origin, since, count, first_of_load) = match history.current() {
             Segment::Curve(curve) => (
@@ -65,13 +66,13 @@ impl Asked {
     }
 
     /// How many slots all loads together have asked for by `time`, or by `since` if that is later, with fractions of
-    /// slots. `load` is the one in force.
+    /// slots. `load` is the load in force.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
     }
 
-    /// Slots below this count have come before `moment`. `load` is the one in force.
+    /// A count: all slots below it have come before `moment`. `load` is the load in force.
     pub(super) fn came_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {
@@ -81,7 +82,7 @@ impl Asked {
         self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Notes that another load begins now. `load` is the one that was in force until now.
+    /// Records that another load begins now. `load` is the load that was in force until now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
@@ -91,8 +92,8 @@ impl Asked {
     }
 }
 
-/// A count: all slots of the whole load below it have come before `moment`. Some may belong to another process, and
-/// become this one's by a change of shard. `next` is this process's first slot that has not come.
+/// A count: all slots of the whole load below it have come before `moment`. Some of them may belong to another process,
+/// and can become this process's by a change of shard. `next` is this process's first slot that has not come.
 fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
     let slots = history.slots();
     let stop = end.no_later_than_first_without_slot(moment);
@@ -101,7 +102,7 @@ fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
     // Just after this process's last slot that has come.
     let least = if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 };
     let most = slots.count_of(next);
-    // Rounding may have carried it past one of the two.
+    // Rounding may have carried the count past one of the two.
     let come = history.count_at(stop.saturating_sub(1)).saturating_add(1);
     come.min(most).max(least)
 }

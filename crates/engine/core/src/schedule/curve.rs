@@ -1,13 +1,13 @@
 //! A segment that follows a shape, and need not be straight. The arrival process places its slots.
 //!
 //! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
-//! the moment `since`, the two have the values `shape_since` and `load_since`. Whenever the shape's count grows by
-//! one, the load's grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
+//! the moment `since`, the two counts are `shape_since` and `load_since`. When the shape's count grows by one, the
+//! load's count grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
 //!
-//! As a rule `since` is when the segment begins. A *corrected* load is given the times that it would have if it had
+//! Usually `since` is the beginning of the segment. A *corrected* load gets the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
-//! from that beginning, where the load's count was 0. Its anchor is the position to which the load had come when it was
-//! corrected, and may lie before or after what the new shape has come to at that moment.
+//! from that beginning, where the load's count was 0. Its anchor is the position that the load had reached when it was
+//! corrected. The position that the new shape has reached at that moment may be before or after the anchor.
 //!
 //! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which its count is
 //! reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, except that while the rate is zero all
@@ -31,15 +31,15 @@ pub(crate) struct Curve {
     /// its piece came into force. It can't be derived from the counts, which stay the same for a long time where the
     /// shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`: that of `position` or up to a tick more, or much more where it was not known which
-    /// slots come next. For a corrected load it is 0. For the segments after one that was corrected to less, it is less
-    /// than that of `position`.
+    /// The load's count at `since`. It is the count of `position` or up to a tick more, or much more where it was not
+    /// known which slots come next. For a corrected load it is 0. For the segments after a correction to less, it is
+    /// less than the count of `position`.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,
     /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
-    /// The time that was computed last: a start needs the same one several times.
+    /// The time that was computed last, because a start needs the same time several times.
     known: Cell<Known>,
 }
 
@@ -99,7 +99,7 @@ impl Curve {
         ((known.revision, known.position) == (revision, position)).then_some(known.time)
     }
 
-    /// The time of `position`. It is kept for the next caller that asks in this revision of the schedule.
+    /// The time of `position`. The time is kept for the next caller that asks in this revision of the schedule.
     #[inline]
     pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
         self.known_time(position, revision).unwrap_or_else(|| {
@@ -109,8 +109,8 @@ impl Curve {
         })
     }
 
-    /// When a slot starts that lies at the load's count `load_count`. If the load has that count at `since` or later,
-    /// that is never before `since`. `i64::MAX` if never, and for [`Count::MAX`], a count that is not known yet.
+    /// When the slot that lies at the load's count `load_count` starts. If the load has that count at `since` or later,
+    /// the start is never before `since`. `i64::MAX` if never, and for [`Count::MAX`], a count that is not known yet.
     #[inline]
     fn time_of_count(&self, load_count: Count) -> i64 {
         if load_count == Count::MAX {
@@ -129,9 +129,9 @@ impl Curve {
     }
 
     /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count is
-    /// not reached: it waits until the rate rises again. But what was reached before this piece began stays reached
-    /// then. Otherwise, where a load was corrected to less, the position lies before the anchor until the load has come
-    /// there again.
+    /// not reached: it waits until the rate rises again. The result is then never before the anchor, because the slots
+    /// up to the anchor were reached before this piece began. At other times, after a correction to less, the result
+    /// can be before the anchor, until the load has come there again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -146,8 +146,8 @@ impl Curve {
         self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// The last count that is reached at `time`, or none; and whether slots are waiting then, because the rate is
-    /// zero or the shape has not begun. While they are waiting, a slot that lies exactly at the count is not
+    /// The last count that is reached at `time`, or none; and whether slots are waiting at that time, because the rate
+    /// is zero or the shape has not begun. While slots are waiting, a slot that lies exactly at the count is not
     /// reached, so the last count reached is one less.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
@@ -167,7 +167,7 @@ impl Curve {
         self.load_at(self.shape.count_at_ns(time.saturating_sub(self.origin)))
     }
 
-    /// How many slots of the load come after the count `first` by `time`, parts of a slot included.
+    /// How many slots of the load come after the count `first` by `time`, with fractions of slots.
     pub(crate) fn slots_after(&self, first: Count, time: i64) -> f64 {
         slots(self.count_at(time).saturating_sub(first))
     }
@@ -202,8 +202,8 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// Whether a line that begins at `time` may start with the slot at the count `first`, which was reached within
-    /// the nanosecond before. It may not if the rate drops just there: what has come since that slot took less than a
+    /// Whether a line that begins at `time` may start with the slot at the count `first`, which was reached within the
+    /// nanosecond before `time`. It may not if the rate drops at that point: the slots since then took less than a
     /// nanosecond at the higher rate, and would take more at the lower one.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
@@ -226,16 +226,15 @@ impl Curve {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }
 
-    /// How far apart the slots of the whole load are at `time`, in nanoseconds, on average, where the ratio
-    /// is 1.
+    /// The average distance in time between the slots of the whole load at `time`, in nanoseconds, if the ratio is 1.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         let hz = self.shape.rate_at_ns(time.saturating_sub(self.origin));
         if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
     }
 
-    /// The oldest time that is within the [`RANGE`] of positions at `now`. A slot whose time is before that is late
-    /// by more than the range.
+    /// The oldest time that is within the [`RANGE`] of positions at `now`. A slot with an earlier time is late by more
+    /// than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))

@@ -1,12 +1,12 @@
 //! The end of a schedule that has one: after a number of slots, after a time, or with its shape.
 //!
-//! An end by count or by duration excludes its own position or moment; the end of a shape includes its last
-//! nanosecond. An end *by time* is one by duration or by shape. The account of time ends with the first of all.
+//! An end by count or by duration excludes its own position or moment; the end of a shape includes its last nanosecond.
+//! An end *by time* is one by duration or by shape. The account of time ends with the earliest of all ends.
 
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
 
-/// An end that lies more slots ahead than this can't be distinguished from one that is past.
+/// An end that is farther ahead than this number of slots can't be distinguished from an end that is past.
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
 /// Where the schedule ends; nowhere by default.
@@ -20,12 +20,12 @@ pub(crate) struct End {
     by_duration: i64,
     /// The last moment of the shape, which a pause moves too; `i64::MAX` is never.
     by_shape: i64,
-    /// A number that grows with everything that moves the end.
+    /// A number that grows with every change that moves the end.
     revision: u64,
 }
 
 impl End {
-    /// After `slots` slots and at the moment `by_duration`, whichever comes first.
+    /// An end after `slots` slots and at the moment `by_duration`, whichever comes first.
     pub(crate) fn new(slots: Option<u64>, by_duration: Option<i64>) -> End {
         let by_duration = by_duration.unwrap_or(i64::MAX);
         let mut end = End { slots, position: None, by_duration, by_shape: i64::MAX, revision: 0 };
@@ -38,8 +38,8 @@ impl End {
         End { by_shape: moment, revision: self.revision + 1, ..self }
     }
 
-    /// Notes that `claimed` slots lie before the position `next`. Finds the position of the end by count as soon
-    /// as that is within range.
+    /// Records that `claimed` slots lie before the position `next`. Finds the position of the end by count as soon as
+    /// it is within range.
     pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
@@ -58,12 +58,12 @@ impl End {
         self.revision += 1;
     }
 
-    /// Makes callers compute the end again: more may be known of the slots before it.
+    /// Makes callers compute the end again, because more may be known about the slots before it.
     pub(super) fn look_again(&mut self) {
         self.revision += 1;
     }
 
-    /// A number that grows with everything that moves the end.
+    /// A number that grows with every change that moves the end.
     pub(super) fn revision(&self) -> u64 {
         self.revision
     }
@@ -78,8 +78,8 @@ impl End {
         self.by_duration.min(self.by_shape)
     }
 
-    /// The first position at which there is no slot any more. None if it is nowhere in range, or not known yet:
-    /// slots before it may still be leased, or are still to be read from a recording.
+    /// The first position at which there is no slot any more. None if that position is out of range, or not known yet:
+    /// slots before it may still be leased, or still have to be read from a recording.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
@@ -110,7 +110,7 @@ impl End {
         self.by_time().min(moment)
     }
 
-    /// This moment, or the first one from which on the end by time allows no slot, if that comes first.
+    /// This moment, or the first moment for which the end by time allows no slot, if that comes first.
     pub(super) fn no_later_than_first_without_slot(&self, moment: i64) -> i64 {
         moment.min(self.by_duration).min(self.by_shape.saturating_add(1))
     }

@@ -1,5 +1,5 @@
-//! The schedule as pieces: the one in force and those before it. A slot that was due on an earlier piece and has not
-//! started yet keeps the intended start that it got there.
+//! The schedule as pieces: the piece in force and earlier ones. A slot that was due on an earlier piece and has not
+//! started yet keeps its intended start from that piece.
 //!
 //! A piece has the slots after its anchor, up to and including the anchor of the next piece. The first piece also has
 //! everything before its anchor. A piece is forgotten when no caller can ask for its slots any more. If there are more
@@ -26,11 +26,11 @@ use crate::shard::Shard;
 #[derive(Clone, Debug)]
 struct Piece {
     segment: Segment,
-    /// When the piece came into force. A line reaches its anchor up to a tick before that, or later, where a load was
-    /// corrected to less.
+    /// When the piece came into force. A line reaches its anchor up to a tick before that moment, or later if the load
+    /// was corrected to less.
     since: i64,
-    /// The piece has no slot after this position, even if the next piece begins later: pieces between the two have been
-    /// forgotten.
+    /// The piece has no slot after this position, even if the next piece begins later, because pieces between the two
+    /// have been forgotten.
     ends_at: u64,
 }
 
@@ -40,7 +40,7 @@ impl Piece {
         Piece { segment, since, ends_at }
     }
 
-    /// Whether its anchor lies before `position`.
+    /// Whether the anchor lies before `position`.
     fn is_before(&self, position: u64) -> bool {
         ticks_between(self.segment.anchor(), position) > 0
     }
@@ -50,16 +50,16 @@ impl Piece {
 #[derive(Debug)]
 pub(crate) struct History {
     slots: Slots,
-    /// The oldest piece comes first, and there is one at least. Anchors ascend. So does `since`, except where time was
-    /// forfeited on a corrected load.
+    /// The pieces, of which the oldest comes first. There is at least one. Anchors ascend. `since` ascends as well,
+    /// except where time was forfeited on a corrected load.
     pieces: Vec<Piece>,
     /// The last slot after which time was forfeited. The piece that is anchored there begins after the forfeited time.
     /// A change of speed within a tick after a slot anchors a piece there, too, with nothing forfeited; this field
     /// distinguishes the two. See [`passes`](History::passes).
     forfeited_at: u64,
-    /// A number that grows with everything that moves a slot, but not when unneeded pieces are forgotten.
+    /// A number that grows with every change that moves a slot, but not when unneeded pieces are forgotten.
     revision: u64,
-    /// With no more pieces than this, it is not time to search for unneeded ones.
+    /// Up to this number of pieces, unneeded pieces are not searched for.
     enough: usize,
 }
 
@@ -68,7 +68,7 @@ impl History {
     pub(crate) fn new(speed: &Speed, slots: Slots, time: i64) -> History {
         let segment = Segment::starting(speed, time);
         let pieces = vec![Piece::new(segment, time)];
-        // The revision is not 0, which a curve uses for a time that it has not computed yet.
+        // The revision begins at 1, because a curve uses 0 for a time that it has not computed yet.
         History { slots, pieces, forfeited_at: before(0), revision: 1, enough: 0 }
     }
 
@@ -82,7 +82,7 @@ impl History {
         &self.pieces[self.pieces.len() - 1]
     }
 
-    /// From when on that piece has been in force.
+    /// When the piece in force came into force.
     pub(crate) fn since(&self) -> i64 {
         self.last().since
     }
@@ -95,7 +95,7 @@ impl History {
         self.revision
     }
 
-    /// The index of the last piece whose anchor lies before `position`; that of the first piece if no anchor does.
+    /// The index of the last piece whose anchor lies before `position`, or of the first piece if no anchor does.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
@@ -116,8 +116,9 @@ impl History {
         (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the one at `position` whose intended starts lie on one line, a chord or a parabola. None if they do
-    /// not lie on a line, are not known yet or never come, or if that slot lies on a piece that was forgotten.
+    /// Slots around the slot at `position` whose intended starts lie on one line, a chord or a parabola. None if they
+    /// do not lie on a line, are not known yet or never come, or if the slot at `position` lies on a piece that was
+    /// forgotten.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
@@ -140,14 +141,14 @@ impl History {
         }
     }
 
-    /// Where a stretch along a curve begins that has the slot at `wanted` and no slot after `ends_at`. None if
-    /// slots don't lie evenly there, or the curve never comes to that slot.
+    /// The beginning of a stretch along a curve that has the slot at `wanted` and no slot after `ends_at`. None if
+    /// slots don't lie evenly there, or the curve never reaches that slot.
     fn begin(&self, curve: &Curve, wanted: u64, ends_at: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
         let may_begin =
             position != wanted || curve.may_begin_at(self.slots.count_of(position), time);
-        // The range is 2^44 slots. Bounded by that, the product does not overflow.
+        // The range is 2^44 slots. With this bound, the product does not overflow.
         let more = RANGE.unsigned_abs().min(even.more.min(1 << 44) * SLOT);
         // Otherwise the stretch is that one slot.
         let more = if may_begin { more } else { 0 };
@@ -155,8 +156,8 @@ impl History {
         Some(Begin { position, time, wanted, ends_at_most, even })
     }
 
-    /// A slot that a stretch to the slot at `position` can begin at, and its time. It is the slot before that one
-    /// if its time is known and a line may begin there; otherwise it is the one at `position`.
+    /// A slot that a stretch to the slot at `position` can begin at, and its time. It is the slot before `position`, if
+    /// its time is known and a line may begin there, and otherwise the slot at `position`.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let previous = before(position);
         let is_on = ticks_between(curve.position, previous) > 0
@@ -177,8 +178,8 @@ impl History {
         })
     }
 
-    /// When the schedule goes on from `position`: at the time of the slot there, or if time was forfeited after it, at
-    /// the end of the forfeited time.
+    /// The time at which the schedule continues from `position`: the time of the slot there, or the end of the
+    /// forfeited time if time was forfeited after that slot.
     pub(crate) fn passes(&self, position: u64) -> i64 {
         if self.forfeited_at != position {
             return self.time_of(position);
@@ -188,8 +189,8 @@ impl History {
         piece.segment.time_of(position, &self.slots)
     }
 
-    /// The first slot whose intended start is at `time` or later, by the piece in force just before `time`. Where a
-    /// load was corrected to more, slots from there on may be intended to start earlier.
+    /// The first slot whose intended start is at `time` or later, by the piece in force just before `time`. After a
+    /// correction to more, slots from there on may be intended to start earlier.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
         let last = self.reached_on(index, time.saturating_sub(1));
@@ -206,13 +207,13 @@ impl History {
         later(position, first_after(earlier(last, self.ends_at(index))))
     }
 
-    /// The count that the schedule has come to at `time`.
+    /// The count that the schedule has reached at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
         let piece = &self.pieces[self.index_before(time.saturating_add(1))];
         piece.segment.count_at(time.max(piece.since), &self.slots)
     }
 
-    /// The count that the schedule has come to at `time` if no time was forfeited. `load` is the one in force.
+    /// The count that the schedule has reached at `time` if no time was forfeited. `load` is the load in force.
     pub(crate) fn count_of_load(&self, load: &Load, time: i64) -> Count {
         match (load, self.current()) {
             // The load counts exactly from the anchor on. The line would count from a position's time, which is
@@ -230,7 +231,7 @@ impl History {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Whether it is known which slots before `time` are this process's. It always is for older pieces: slots
+    /// Whether it is known which slots before `time` are this process's. For older pieces it always is, because slots
     /// that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
@@ -260,17 +261,17 @@ impl History {
         self.current().oldest(time)
     }
 
-    /// The segment that goes on from the one in force at `time`, at another speed.
+    /// The segment at another speed that continues from the segment in force at `time`.
     pub(crate) fn continued(&self, speed: &Speed, time: i64) -> Segment {
         self.current().continued(speed, time, &self.slots)
     }
 
-    /// Lets the schedule go at this speed, from `time` on.
+    /// Sets this speed of the schedule, from `time` on.
     pub(crate) fn append(&mut self, speed: &Speed, time: i64) {
         self.put_in_force(self.continued(speed, time), time);
     }
 
-    /// From `time` on, lets the schedule go on as if it had followed this shape since `origin`, with slot 0 then.
+    /// From `time` on, continues the schedule as if it had followed this shape since `origin`, with slot 0 at `origin`.
     pub(crate) fn correct(&mut self, shape: &Shape, origin: i64, time: i64) {
         let position = self.current().position_at(time, &self.slots);
         let curve = Curve::new(shape, origin, origin, position, 0);
@@ -281,8 +282,8 @@ impl History {
     fn put_in_force(&mut self, segment: Segment, time: i64) {
         let last = self.last();
         let since = time.max(last.since);
-        // Where a load was corrected to less, `segment` begins before the last anchor. The slots up to that anchor
-        // were due already. They stay on the pieces that they were due on.
+        // After a correction to less, `segment` begins before the last anchor. The slots up to that anchor were due
+        // already, and stay on their pieces.
         let segment = segment.anchored_no_earlier(last.segment.anchor());
         // Two changes at one moment become one, if no slot lies between them.
         if last.since >= time
@@ -296,7 +297,7 @@ impl History {
 
     fn push(&mut self, piece: Piece) {
         if self.pieces.len() == self.pieces.capacity() {
-            // Not twice as many, so that a pacer stays small.
+            // Room for a few more pieces, and not for twice as many, so that a pacer stays small.
             self.pieces.reserve_exact(4.max(self.pieces.len() / 16));
         }
         self.pieces.push(piece);
@@ -312,20 +313,21 @@ impl History {
         self.revision += 1;
     }
 
-    /// Notes that `claimed` slots lie before the position `next`.
+    /// Records that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
-    /// no slot moves, if a slot there may have started. Slots before `next` may have.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If a slot
+    /// there may have started, returns false, and no slot moves. Slots before `next` may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
-    /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
-    /// after that. False, and no slot moves, if a slot there may have started. Slots before `not_started` may have.
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
+    /// slots yet after the leases. If a slot there may have started, returns false, and no slot moves. Slots before
+    /// `not_started` may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_not_started(not_started))
@@ -337,8 +339,8 @@ impl History {
         self.slots.first_leasable(self.first_not_started(not_started))
     }
 
-    /// The first slot that has certainly not started. Slots before `not_started` may have, and so may all up to the
-    /// anchor of any piece but the first: they were due when it came into force.
+    /// The first slot that has certainly not started. Slots before `not_started` may have started, and so may all slots
+    /// up to the anchor of any piece except the first, because they were due when that piece came into force.
     fn first_not_started(&self, not_started: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.segment.anchor()));
         changed.fold(not_started, later)

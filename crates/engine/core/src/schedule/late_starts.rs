@@ -11,21 +11,21 @@ const LEAST_RANGE_NS: i64 = RANGE / SLOT.cast_signed() / 10;
 /// The outcome for a slot that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It starts.
+    /// The slot starts.
     Starts,
-    /// It is too late to start and is skipped.
+    /// The slot is too late to start and is skipped.
     Skipped,
 }
 
 impl Schedule {
-    /// Counts all slots before `next` that are due by `moment` as started. Called when the policy begins to judge,
-    /// because it was not recorded before which slots have started.
+    /// Counts all slots before `next` that are due by `moment` as started. Called when the policy begins to judge
+    /// starts, because until then it was not recorded which slots have started.
     pub(crate) fn settle_before(&mut self, next: u64, moment: i64) {
         self.settled = later(self.settled, earlier(before(next), self.reached(moment)));
     }
 
-    /// Starts `slots` slots from `position` on as one operation, unless the policy skips them. They are due at
-    /// `now`. That is also the schedule's time, because nothing is due while the pacer is paused.
+    /// Starts `slots` slots from `position` on as one operation, unless the policy skips them. The slots are due at
+    /// `now`. `now` is also the schedule's time, because nothing is due while the pacer is paused.
     pub(crate) fn start(&mut self, position: u64, slots: u64, now: i64) -> Fate {
         let (intended, release) = (self.intended(position), self.release(position));
         let gap = now.saturating_sub(intended);
@@ -46,9 +46,9 @@ impl Schedule {
         Fate::Starts
     }
 
-    /// Forfeits time: the slots after the one at `position` move as if that slot started at `time`, unless they have
-    /// moved that far already. The time that is forfeited becomes idle time; on a corrected load slots may move by
-    /// more. `is_started` says whether that slot has started.
+    /// Forfeits time: the slots after the slot at `position` move as if that slot started at `time`, unless they have
+    /// already moved that far. The forfeited time becomes idle time; on a corrected load, slots may move by more than
+    /// that. `is_started` says whether the slot at `position` has started.
     fn forfeit_until(&mut self, position: u64, time: i64, is_started: bool) {
         let passes = self.history.passes(position);
         if time > passes {
@@ -60,8 +60,9 @@ impl Schedule {
         }
     }
 
-    /// The lateness beyond which slots are skipped, in nanoseconds. None if there is no limit, or it lies beyond
-    /// the range of positions: it is never reached then, because lateness beyond the range is forfeited.
+    /// The lateness beyond which slots are skipped, in nanoseconds. None if there is no limit. None, too, if the limit
+    /// lies beyond the range of positions, because lateness beyond the range is forfeited and the limit is never
+    /// reached.
     fn skip_limit(&self, now: i64) -> Option<i64> {
         let is_within = |&limit: &i64| {
             limit < LEAST_RANGE_NS || now.saturating_sub(limit) > self.history.oldest(now)
@@ -87,8 +88,8 @@ impl Schedule {
         }
     }
 
-    /// Whether a slot that was intended to start at `intended` may be late by more than the range of positions: at
-    /// the fastest rate it would be.
+    /// Whether a slot that was intended to start at `intended` may be late by more than the range of positions, which
+    /// it would be at the fastest rate.
     pub(crate) fn may_be_out_of_range(intended: i64, now: i64) -> bool {
         now.saturating_sub(intended) >= LEAST_RANGE_NS
     }

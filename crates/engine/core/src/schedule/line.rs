@@ -1,4 +1,4 @@
-//! A straight piece of schedule: computes times of slots and slots of times, in exact integers. No atomics and no
+//! A straight piece of schedule. Computes times of slots and slots of times in exact integers, without atomics or a
 //! clock.
 //!
 //! Rounding: a position's time is the first whole nanosecond at which the position is reached, and a time's position is
@@ -61,28 +61,28 @@ impl Line {
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// The line of this scale whose last position reached at `time` is `position`, and which has come further by
-    /// the count `ahead`. `ahead` is less than a tick, unless `position` lies at the very
-    /// [`REACH`](crate::position::REACH) of an anchor. There at most a tick of it is taken.
+    /// The line of this scale whose last position reached at `time` is `position`, and which is ahead of that position
+    /// by the count `ahead`. `ahead` is less than a tick, unless `position` lies exactly at the
+    /// [`REACH`](crate::position::REACH) of an anchor; then at most a tick of `ahead` is used.
     pub(crate) fn having_reached(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 
-    /// The count that is reached at `time`. `here` is the count of the last position reached by then.
+    /// The count that is reached at `time`. `here` is the count of the last position that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
         here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
     }
 
-    /// How much of the current tick has passed at `time`, in parts of which a tick has 2^[`PART_BITS`].
+    /// How much of the current tick has passed at `time`, in units of 2^-[`PART_BITS`] tick.
     fn part_at(&self, time: i64) -> u128 {
         let position = self.position_at(time);
         let nanos = time.saturating_sub(self.time_of(position)).max(0);
         self.scale.part(nanos.unsigned_abs())
     }
 
-    /// The line that goes on from here at `time` with another scale, and keeps the part of a tick
-    /// that has passed.
+    /// The line with another scale that continues from this line at `time`. It keeps the part of a tick that has
+    /// passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
         let back = scale.nanos_of_part(self.part_at(time));
         let position = self.position_at(time);

@@ -7,12 +7,12 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The slots of a batch are intended to start within a time that is this many times shorter than their age. Their age
-/// is counted to the end of the requested span.
+/// The slots of a batch are intended to start within a time that is this many times shorter than their age at the end
+/// of the requested span.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// How many of this process's slots the load has asked for before `moment`. That must not be before the last
+    /// How many of this process's slots the load has asked for before `moment`. `moment` must not be before the last
     /// change of the load or the last pause.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
@@ -35,7 +35,7 @@ impl Schedule {
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 
-    /// The count that the load has come to at `time`, regardless of late policies.
+    /// The count that the load has reached at `time`, regardless of late policies.
     fn count_at(&self, time: i64) -> Count {
         match &self.asked {
             Some(asked) => asked.count_at(&self.load, time),
@@ -43,8 +43,8 @@ impl Schedule {
         }
     }
 
-    /// This moment, or the nanosecond after the beginning of the pause if that comes first. No slot comes from there
-    /// on.
+    /// This moment, or the nanosecond after the beginning of the pause if that comes first. No slot comes from that
+    /// nanosecond on.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
@@ -62,7 +62,7 @@ impl Schedule {
         }
     }
 
-    /// Starts to keep the load's own count, before the first forfeit. Called before each forfeit.
+    /// Begins to keep the load's own count. Called before each forfeit, of which the first has this effect.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));

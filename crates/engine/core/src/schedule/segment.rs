@@ -1,6 +1,6 @@
 //! A segment of the schedule: a line or a curve that gives the starts of the slots after its anchor.
 //!
-//! A *count* is how many slots the whole load has come to by a moment, with a fraction of the next one.
+//! A *count* is the number of slots that the whole load has reached by a moment, with a fraction of the next slot.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -13,10 +13,10 @@ use crate::shape::Shape;
 /// Gives the starts of the slots after a position, its *anchor*.
 #[derive(Clone, Debug)]
 pub(crate) enum Segment {
-    /// At a constant rate. Only for a load with even arrivals of which this process has every slot: slot n is intended
-    /// to start when the count reaches n.
+    /// A segment at a constant rate. Only for a load with even arrivals of which this process has every slot: slot n is
+    /// intended to start when the count reaches n.
     Line(Line),
-    /// Along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
+    /// A segment along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
     Curve(Box<Curve>),
 }
 
@@ -62,7 +62,8 @@ impl Segment {
         }
     }
 
-    /// The segment that goes on from here at `now`. The part of the current interval that has passed stays passed.
+    /// The segment that continues from this one at `now`. The part of the current interval that has passed stays
+    /// passed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {
@@ -71,7 +72,7 @@ impl Segment {
             }
             (Segment::Curve(curve), &Speed::Scale(scale)) => {
                 let count = curve.count_at(now);
-                // Where a load was corrected to less, the curve has not come to its anchor yet.
+                // After a correction to less, the curve has not reached its anchor yet.
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
                 let ahead = count - slots.count_of(position);
@@ -85,8 +86,8 @@ impl Segment {
         }
     }
 
-    /// This segment without the slots up to `position`: its anchor moves there. It is unchanged if its anchor lies
-    /// there or after that already.
+    /// This segment without the slots up to `position`: its anchor moves to `position`, unless the anchor is already
+    /// there or later.
     pub(crate) fn anchored_no_earlier(self, position: u64) -> Segment {
         if ticks_between(self.anchor(), position) <= 0 { self } else { self.anchored(position) }
     }
@@ -142,7 +143,7 @@ impl Segment {
         }
     }
 
-    /// How far apart the slots of the whole load are at `time`, on average.
+    /// The average distance in time between the slots of the whole load at `time`.
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         match self {
             Segment::Line(line) => line.scale.nanos(SLOT),
@@ -150,8 +151,8 @@ impl Segment {
         }
     }
 
-    /// The oldest intended start that is within the [`RANGE`] of positions at `now`. A slot whose intended start is
-    /// before that is late by more than the range.
+    /// The oldest intended start that is within the [`RANGE`] of positions at `now`. A slot with an earlier intended
+    /// start is late by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
             Segment::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
@@ -159,14 +160,13 @@ impl Segment {
         }
     }
 
-    /// Whether the schedule has come so far from the anchor at `now`, if `next` is the next position to be claimed,
-    /// that the anchor should be moved. Takes only a few instructions, because it is called at every start that is
-    /// judged.
+    /// Whether the anchor should be moved, because the schedule has come far from it at `now`. `next` is the next
+    /// position to be claimed. Takes only a few instructions, because it is called at every start that is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
-            // Beyond its reach a line can't compute which position it has come to. If the anchor were moved there,
-            // fewer slots would count as asked for than there were. Lateness beyond the range is forfeited instead, and
-            // that makes a new anchor nearby.
+            // Beyond its reach, a line can't compute which position it has reached. If the anchor were moved there,
+            // fewer slots would count as asked for than the load has asked for. Lateness beyond the range is forfeited
+            // instead, and that makes a new anchor nearby.
             Segment::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.
             Segment::Curve(curve) => ticks_between(curve.position, next) > RANGE,

@@ -123,9 +123,9 @@ impl Slots {
         self.counted = (next, claimed);
     }
 
-    /// From the slot with the number `from` in the whole load on, gives this process its share by `shard`. False, and
-    /// nothing changes, if the process has a slot from there on that lies before the position `next`: it may have
-    /// started.
+    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If the
+    /// process has a slot from there on that lies before the position `next`, the slot may have started: returns false,
+    /// and nothing changes.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
         let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
@@ -136,9 +136,9 @@ impl Slots {
         is_ahead
     }
 
-    /// From the slot with the number `from` in the whole load on, gives this process what is leased, and nothing yet
-    /// after that. False, and nothing changes, if the process has a slot from there on that lies before the
-    /// position `unstarted`: it may have started.
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
+    /// slots yet after the leases. If the process has a slot from there on that lies before the position `unstarted`,
+    /// the slot may have started: returns false, and nothing changes.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
         if self.own_at(unstarted).is_some_and(|unstarted| unstarted > own_from) {

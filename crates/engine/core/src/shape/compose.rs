@@ -1,4 +1,4 @@
-//! Builds shapes from shapes.
+//! Combines shapes: sequences, repetitions, reversals and parts.
 
 use super::show::Text;
 use super::{Shape, part_ns};
@@ -8,7 +8,7 @@ use crate::nanos::span_ns;
 use std::time::Duration;
 
 impl Shape {
-    /// This shape, and then the `next`.
+    /// This shape, followed by `next`.
     ///
     /// ```text
     /// |        ______
@@ -29,15 +29,15 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if this one never ends, [`ShapeError::TooManyParts`],
-    /// [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// [`ShapeError::Endless`] if this shape never ends, [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and
+    /// [`ShapeError::TooManySlots`].
     pub fn then(self, next: Shape) -> Result<Shape, ShapeError> {
         let (time_ns, next_ns) = (self.duration_ns(), next.duration_ns());
         let ((program, text), (next, next_text)) = (self.into_parts(), next.into_parts());
         Ok(Shape::of(program.then(next)?, text.then(time_ns, next_text, next_ns)))
     }
 
-    /// This shape a number of times, one after the other.
+    /// This shape, repeated a number of times.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -50,8 +50,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::NoTimes`] for zero times, [`ShapeError::Endless`] if this one never ends,
-    /// [`ShapeError::TooManyParts`] if too many are within each other, [`ShapeError::TooLong`] and
+    /// [`ShapeError::NoTimes`] for zero times, [`ShapeError::Endless`] if this shape never ends,
+    /// [`ShapeError::TooManyParts`] if there are too many levels of nesting, [`ShapeError::TooLong`] and
     /// [`ShapeError::TooManySlots`].
     pub fn repeat(self, times: u64) -> Result<Shape, ShapeError> {
         if times == 0 {
@@ -61,7 +61,7 @@ impl Shape {
         Ok(Shape::of(program.cycle(Some(times))?, text.with(format!("x{times}"))))
     }
 
-    /// Repeats this shape without end.
+    /// Repeats this shape forever.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -76,8 +76,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if this shape already never ends, and [`ShapeError::TooManyParts`] if too many are
-    /// within each other.
+    /// [`ShapeError::Endless`] if this shape already never ends, and [`ShapeError::TooManyParts`] if there are too many
+    /// levels of nesting.
     pub fn forever(self) -> Result<Shape, ShapeError> {
         match *self.text {
             Text::Hold(level, ns) if ns < i64::MAX => Ok(Shape::constant(level)),
@@ -88,7 +88,7 @@ impl Shape {
         }
     }
 
-    /// Backwards in time: by `t` there are as many slots as there are in its last `t`.
+    /// This shape backwards in time: its first `t` has as many slots as the last `t` of the original.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -102,13 +102,13 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if it never ends.
+    /// [`ShapeError::Endless`] if this shape never ends.
     pub fn reversed(self) -> Result<Shape, ShapeError> {
         let (program, text) = self.into_parts();
         Ok(Shape::of(program.reversed()?, text.reversed()))
     }
 
-    /// This shape, and then backwards.
+    /// This shape, followed by the same shape backwards.
     ///
     /// ```text
     /// |      __.__
@@ -129,15 +129,15 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if it never ends, [`ShapeError::TooManyParts`],
-    /// [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// [`ShapeError::Endless`] if this shape never ends, [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and
+    /// [`ShapeError::TooManySlots`].
     pub fn mirrored(self) -> Result<Shape, ShapeError> {
         let (program, text) = self.into_parts();
         let back = program.reversed()?;
         Ok(Shape::of(program.then(back)?, text.with("mirror")))
     }
 
-    /// The first `time` of it; all of it if it is shorter.
+    /// The first `time` of this shape; the whole shape if it is shorter.
     ///
     /// ```text
     /// |       .
@@ -146,8 +146,8 @@ impl Shape {
     /// +-------+- - - -
     /// ```
     ///
-    /// Counts and starts are those of the whole shape until then, exactly. So a load that changes
-    /// at a moment is what it was, taken until then, and what it [then](Shape::then) becomes:
+    /// Counts and starts are exactly those of the whole shape up to `time`. So to describe a load that changes at a
+    /// moment, take the old shape up to that moment, and [then](Shape::then) the new one:
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -181,8 +181,8 @@ impl Shape {
     /// +- - +------+-
     /// ```
     ///
-    /// Its count is what the whole shape has made since then, exactly. So when the one part was
-    /// [taken](Shape::take), this one has all that is missing:
+    /// The count of the rest is exactly the count that the whole shape adds after `time`. So the part that was
+    /// [taken](Shape::take) and the rest make up the whole shape:
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -199,8 +199,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`] if nothing is left, and [`ShapeError::TooLong`] if 2^63 ns or more are
-    /// skipped of a shape that never ends.
+    /// [`ShapeError::Empty`] if nothing is left. [`ShapeError::TooLong`] if the shape never ends and `time` is 2^63 ns
+    /// or longer.
     pub fn skip(self, time: Duration) -> Result<Shape, ShapeError> {
         let (from_ns, all_ns) = (span_ns(time), self.duration_ns());
         if from_ns >= all_ns {
@@ -209,7 +209,7 @@ impl Shape {
         self.part(from_ns, i64::MAX)
     }
 
-    /// Its part from one moment until another; `i64::MAX`: until its end.
+    /// The part of this shape from one moment to another; `i64::MAX` is its end.
     fn part(self, from_ns: i64, until_ns: i64) -> Result<Shape, ShapeError> {
         let program = self.program.part(from_ns, until_ns, MOST)?;
         Ok(Shape { program, text: self.text.part(from_ns, until_ns) })

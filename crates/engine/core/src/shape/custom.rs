@@ -10,14 +10,13 @@ const MOST_SLOTS: f64 = 9_223_372_036_854_775_808.0;
 const SAMPLES: u64 = 1_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// A shape that you define by a function, for [`Shape::custom`](crate::Shape::custom): how many slots there are by a
-/// moment.
+/// A shape that you define by a function from time to the number of slots, for [`Shape::custom`](crate::Shape::custom).
 ///
-/// The moment of a slot is searched for: for each slot, the count is computed at up to some hundred moments, under the
+/// The moment of each slot is found by a search, which computes the count at up to some hundred moments, under the
 /// pacer's lock. So the function must be fast, must not panic, and must not call the pacer. It must always return the
 /// same result for the same moment. Slot n starts in the first nanosecond at which the count is n or more. So where a
-/// curve is flat, the slot starts at the beginning of the flat part, and not at its end as at a rate of
-/// [zero](crate::Level::ZERO).
+/// curve is flat, the slot starts at the beginning of the flat part, while at a rate of [zero](crate::Level::ZERO) it
+/// starts at the end.
 ///
 /// ```
 /// use nanopace::{Curve, Shape};
@@ -39,11 +38,11 @@ const DAY_NS: i64 = 86_400_000_000_000;
 /// # Ok::<(), nanopace::ShapeError>(())
 /// ```
 pub trait Curve: Debug + Send + Sync {
-    /// How many slots there are by `elapsed`, with fractions of slots: 0 at 0, finite, never decreasing, below 2^63.
+    /// The number of slots by `elapsed`, with fractions of slots: 0 at 0, finite, never decreasing, below 2^63.
     fn count_at(&self, elapsed: Duration) -> f64;
 
     /// Slots per second at `elapsed`, for charts and for [`Pacer::rate`](crate::Pacer::rate); the starts of slots
-    /// depend on the count alone. By default it is derived from the count of the microsecond from then on.
+    /// depend on the count alone. By default it is the increase of the count over the next microsecond, per second.
     fn rate_at(&self, elapsed: Duration) -> f64 {
         let part = Duration::from_micros(1);
         (self.count_at(elapsed + part) - self.count_at(elapsed)) / part.as_secs_f64()
@@ -73,7 +72,7 @@ fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
     (0..=SAMPLES).map(move |sample| last / SAMPLES * sample + last % SAMPLES * sample / SAMPLES)
 }
 
-/// Counts below 0 become 0, counts above 2^63 become 2^63, and NaN becomes 0.
+/// The curve's count, limited to 0 to 2^63; NaN becomes 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
 pub(super) fn count_at(curve: &dyn Curve, time_ns: u64) -> Fine {
     let count = curve.count_at(Duration::from_nanos(time_ns)).clamp(0.0, MOST_SLOTS);

@@ -61,7 +61,7 @@ fn whole_leaves() -> impl Strategy<Value = Shape> {
     prop_oneof![8 => leaf, 1 => custom].prop_filter_map("no shape", Result::ok)
 }
 
-/// Forwards or backwards, whole or cut once or twice.
+/// Leaves, forwards or backwards, whole or cut once or twice.
 fn leaves() -> impl Strategy<Value = Shape> {
     (whole_leaves(), any::<bool>(), proptest::collection::vec((any::<bool>(), moments()), 0..3))
         .prop_filter_map("no shape", |(leaf, backwards, cuts)| {
@@ -93,7 +93,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
     })
 }
 
-/// Anywhere, or near the beginning.
+/// Moments anywhere, or near the beginning.
 fn moments() -> impl Strategy<Value = u64> {
     prop_oneof![2 => any::<u64>(), 1 => 0_u64..100, 1 => 0_u64..1 << 20]
 }
@@ -148,7 +148,7 @@ proptest! {
         prop_assert!(time > t || slot << 64 <= shape.count_at_ns(t));
     }
 
-    /// Exactly, in the numbers in which counts are added up.
+    /// This holds exactly, in the numbers in which counts are added up.
     #[test]
     fn counts_of_parts_are_differences(shape in shapes(), at in moments(), then in moments(), near in -2_i64..3) {
         let a = moment(&shape, at);
@@ -194,7 +194,7 @@ proptest! {
         }
     }
 
-    /// Cuts of cuts are no deeper, and no longer as text.
+    /// Cutting a part again makes a shape no deeper, and its string no longer.
     #[test]
     fn a_part_of_a_part_is_a_part(shape in shapes(), at in moments(), then in moments(), t in moments()) {
         let (a, b) = (moment(&shape, at), moment(&shape, then));
@@ -216,7 +216,7 @@ proptest! {
         prop_assert!(rate <= shape.peak() * (1.0 + 1e-9), "{rate} {}", shape.peak());
     }
 
-    /// Neither beyond the end of the leaf nor beyond that of the part that cuts it.
+    /// A chord goes neither beyond the end of its leaf nor beyond the end of the part that cuts the leaf.
     #[test]
     fn no_chord_goes_beyond_the_end(shape in shapes(), at in moments()) {
         let t = moment(&shape, at);
@@ -353,7 +353,7 @@ fn a_part_of_everything_is_the_shape_itself() {
 }
 
 proptest! {
-    /// At any count, and at the last ones before and the first ones after a whole nanosecond.
+    /// Counts are tried anywhere, and as the last ones before and the first ones after a whole nanosecond.
     #[test]
     fn a_steady_rate_reaches_a_count_at_the_exact_time(
         level in levels(),
@@ -385,7 +385,7 @@ fn chords_of_ramps_last_until_a_nanosecond_is_left() {
     }
 }
 
-/// At some moments only, so that the lengths include powers of two of any part of the longest chord.
+/// This is checked at some moments only, so that the lengths include powers of two of any part of the longest chord.
 #[test]
 fn chords_of_waves_are_straight() {
     let wave = Shape::sine(Rate::per_second(1_000).unwrap(), Rate::FASTEST, SECOND).unwrap();

@@ -1,4 +1,4 @@
-//! Leaves of shapes: curves whose rate never falls, and the same backwards.
+//! Leaves of shapes: curves whose rate never falls, and such curves backwards in time.
 
 use super::custom::{self, Curve};
 use super::rise::Rise;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     form: Form,
-    /// `i64::MAX`: for ever.
+    /// The duration; `i64::MAX` if the leaf never ends.
     time_ns: i64,
     total: Fine,
     backwards: bool,
@@ -104,7 +104,7 @@ impl Leaf {
         }
     }
 
-    /// Backwards in time.
+    /// This leaf backwards in time.
     pub(super) fn reversed(&self) -> Leaf {
         let symmetric = matches!(self.form, Form::Hold(_));
         Leaf { backwards: !self.backwards && !symmetric, ..self.clone() }

@@ -1,4 +1,4 @@
-//! Rates that may be zero.
+//! Levels: rates that may be zero.
 
 use crate::Rate;
 use crate::count::{FINE_BITS, Fine, div_ceil};
@@ -6,7 +6,7 @@ use crate::error::RateError;
 use std::fmt;
 use std::str::FromStr;
 
-/// A rate that may be zero: the levels that a [`Shape`](crate::Shape) goes to, from or through.
+/// A rate that may be zero. The parts of a [`Shape`](crate::Shape) are built from such levels.
 ///
 /// ```
 /// use nanopace::{Level, Rate};
@@ -21,7 +21,7 @@ use std::str::FromStr;
 pub struct Level(Option<Rate>);
 
 impl Level {
-    /// Nothing starts.
+    /// The rate at which nothing starts.
     ///
     /// ```
     /// use nanopace::Level;
@@ -97,7 +97,7 @@ impl FromStr for Level {
 }
 
 impl fmt::Display for Level {
-    /// Prints it so that [`FromStr`] reads it back.
+    /// Prints the level so that [`FromStr`] reads it back.
     ///
     /// ```
     /// use nanopace::{Level, Rate};

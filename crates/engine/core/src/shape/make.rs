@@ -1,4 +1,4 @@
-//! Constructors of the parts that shapes are made of.
+//! Constructors of the parts of shapes.
 
 use super::leaf::Leaf;
 use super::program::Program;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Shape {
-    /// A constant rate, for ever: the count is `rate * t`.
+    /// A constant rate that never ends: the count is `rate * t`.
     ///
     /// ```text
     /// | _____________ ...
@@ -33,7 +33,7 @@ impl Shape {
         Shape::of(program, Text::Hold(level, i64::MAX))
     }
 
-    /// One rate for some time: the count is `rate * t`.
+    /// A constant rate for `time`: the count is `rate * t`.
     ///
     /// ```text
     /// |  ___________
@@ -96,7 +96,8 @@ impl Shape {
         Shape::leaf(rising(Leaf::rise, from, to, part_ns(time)?), text)
     }
 
-    /// One period of a wave, a raised cosine: it starts at `from`, is at `to` after half of the period, and comes back.
+    /// One period of a wave, a raised cosine: it starts at `from`, reaches `to` after half of the period, and returns
+    /// to `from`.
     ///
     /// ```text
     /// |     . - .
@@ -141,8 +142,8 @@ impl Shape {
     /// +--------------
     /// ```
     ///
-    /// The count is that of two [ramps](Shape::ramp): `(base + peak) / 2 * time` in all. If the time is odd in
-    /// nanoseconds, the second half is the longer one.
+    /// The count is that of two [ramps](Shape::ramp); the whole spike has `(base + peak) / 2 * time` slots. If the time
+    /// is odd in nanoseconds, the second half is the longer one.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -166,7 +167,7 @@ impl Shape {
         Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
     }
 
-    /// Steps at equal distances from one rate to another, both included, which all last equally long.
+    /// Steps from one rate to another, both included. All steps have the same height and the same duration.
     ///
     /// ```text
     /// |         ____
@@ -191,7 +192,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::TooFewSteps`] for fewer than two, [`ShapeError::TooManyParts`] for more than 65536, and
+    /// [`ShapeError::TooFewSteps`] for fewer than two steps, [`ShapeError::TooManyParts`] for more than 65536, and
     /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
     pub fn ladder(
         from: impl Into<Level>,
@@ -239,9 +240,9 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::TableStart`] for fewer than two points, or if the first one is not at zero,
-    /// [`ShapeError::TableOrder`] if one does not come after the one before it,
-    /// [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// [`ShapeError::TableStart`] for fewer than two points, or if the first point is not at zero,
+    /// [`ShapeError::TableOrder`] if a point is not later than the one before it, [`ShapeError::TooManyParts`],
+    /// [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
     pub fn table(points: &[(Duration, Level)], between: Between) -> Result<Shape, ShapeError> {
         if points.first().is_none_or(|(start, _)| !start.is_zero()) {
             return Err(ShapeError::TableStart);
@@ -260,12 +261,12 @@ impl Shape {
         parts.try_fold(first, |shape, part| shape.then(part?))
     }
 
-    /// A curve that you define, until `time`; none: for ever. See [`Curve`].
+    /// A curve that you define, which ends after `time`, or never if that is `None`. See [`Curve`].
     ///
-    /// The curve is checked at some thousand moments: a thousand that are evenly spaced, over a day if the curve never
-    /// ends, and at 1 ns, 2 ns, 4 ns and so on, up to 146 years. At other moments it is not checked: a count below zero
-    /// or NaN counts as 0, and a count above the last one counts as the last one. Where the curve goes down, slots
-    /// start at a moment near that place.
+    /// The curve is checked at some thousand moments: a thousand evenly spaced moments, over a day if the curve never
+    /// ends, and the moments 1 ns, 2 ns, 4 ns and so on, up to 146 years. At other moments it is not checked: a count
+    /// below zero or NaN counts as 0, and a count above the last one counts as the last one. If the curve goes down
+    /// between those moments, slots near that place start at some moment near it.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};

@@ -28,10 +28,10 @@ impl FromStr for Shape {
     /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
     /// ```
     ///
-    /// A part may be followed by `x3` (three times), `forever`, `mirror` (and then backwards), `reverse` (backwards),
-    /// `take 10s` (its first 10 s) and `skip 10s` (the rest after its first 10 s), also several in a row. They apply to
-    /// that part only: to apply them to several parts, put parentheses around these. The part after a `take` or `skip`
-    /// has to state the rate that it begins with.
+    /// A part may be followed by `x3` (three times), `forever`, `mirror` (followed by the same part backwards),
+    /// `reverse` (backwards), `take 10s` (its first 10 s) and `skip 10s` (the rest after its first 10 s), also by
+    /// several of them. They apply to that part only. To apply them to several parts, put these parts in parentheses.
+    /// The part after a `take` or `skip` has to state the rate that it begins with.
     ///
     /// Rates are those of [`Rate`](crate::Rate), and `0/s`. Times are a number and one of the units `ns`, `us`, `ms`,
     /// `s`, `min`, `h` and `d`.
@@ -63,7 +63,7 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// Reads a shape where a rate could stand as well: the error of a text that is neither shows both.
+    /// Parses a shape where a rate is valid as well. The error for a string that is neither shows both forms.
     pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
         let first = Tokens::of(text).peek();
         if BEGINNINGS.contains(&first.text) {
@@ -80,7 +80,7 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// A shape, and the rates it begins and ends with; none where it was cut.
+/// A shape, and the rates with which it begins and ends. A rate is none where the shape was cut.
 struct Piece {
     shape: Shape,
     first: Option<Level>,

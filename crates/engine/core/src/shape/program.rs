@@ -103,7 +103,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// This one, then `next`.
+    /// This program, followed by `next`.
     pub(super) fn then(self, next: Program) -> Result<Program, ShapeError> {
         let mut row = match self {
             Program::Row(row) => row,
@@ -163,7 +163,7 @@ impl Program {
         }))
     }
 
-    /// Backwards in time.
+    /// This program backwards in time.
     pub(super) fn reversed(&self) -> Result<Program, ShapeError> {
         match self {
             _ if self.time_ns() == i64::MAX => Err(ShapeError::Endless),

@@ -38,12 +38,12 @@ const UNITS: [(&str, i64); 7] = [
 ];
 
 impl Text {
-    /// One rate to another.
+    /// The text of an item that goes from one rate to another.
     pub(super) fn between(word: &str, from: Level, to: Level, rest: &str) -> Text {
         Text::Item(format!("{word} {from}..{to} {rest}"))
     }
 
-    /// One text, then the next; with the durations of their shapes.
+    /// The text of one shape, followed by that of the next; with the durations of the shapes.
     pub(super) fn then(self, time_ns: i64, next: Text, next_ns: i64) -> Text {
         let mut pieces = self.into_pieces(time_ns);
         pieces.extend(next.into_pieces(next_ns));

@@ -30,10 +30,9 @@ impl Pace {
 
 /// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last reading:
 /// as many as take less than [`YOUNG_NS`] at that pace, at most [`MOST_SLOTS`], and at most twice as many as `used`,
-/// because a pace measured on a few slots is not precise. `used` is limited to [`MOST_SLOTS`] first, and no time counts
-/// as a nanosecond. The slot for which the reading is made is counted with the others, and always starts, even if the
-/// result is zero.
-/// in any case, also where this is zero.
+/// because a pace measured on a few slots is not precise. `used` is limited to [`MOST_SLOTS`] first, and an
+/// `elapsed_ns` of zero counts as one nanosecond. The slot for which the reading is made is counted with the others. It
+/// always starts, even if the result is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();

@@ -1,5 +1,5 @@
-//! How many slots a load has had, and which of them have not been started, compared with the starts of the load, one by
-//! one.
+//! Compares the number of slots that a load has asked for, and the slots that have not been started, with the list of
+//! the load's starts.
 
 use crate::common::{assert_balanced, drain, span, strictness};
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};
@@ -370,7 +370,7 @@ fn slots_that_have_come_stay_when_time_is_forfeited() {
 }
 
 proptest! {
-    /// However the load was changed, stopped and shared, and whatever policies did to its slots.
+    /// This holds however the load was changed, paused and shared, and whatever late policies did to its slots.
     #[test]
     fn a_load_asks_for_its_starts_one_by_one(
         setting in setting(),
@@ -459,7 +459,7 @@ fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     }
 }
 
-/// All slots before the end, however many there are.
+/// The batches have all slots before the end, even billions.
 #[test]
 fn billions_of_slots_come_in_some_thousand_batches() {
     for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {

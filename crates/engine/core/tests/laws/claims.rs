@@ -5,8 +5,8 @@ use nanopace::{ManualClock, Refused};
 use std::thread;
 use std::time::Duration;
 
-/// In slices of any length, under any policy, with any kind of pause: the pause ends when the slot is due, and starts
-/// nothing.
+/// A pause ends when the slot is due, and starts nothing: in slices of any length, under any policy, with any kind of
+/// pause.
 #[test]
 fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
     for (pause, number) in PAUSES.into_iter().flat_map(|it| [0.0, 0.5, 1.0, 1.1].map(|n| (it, n))) {

@@ -96,7 +96,7 @@ fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     assert_eq!(pacer.ledger().granted, 1);
 }
 
-/// In whatever way threads take slots, they start exactly the slots of the schedule, each once.
+/// Threads start exactly the slots of the schedule, each once, in whatever way they take them.
 #[test]
 fn threads_start_each_slot_once_and_no_other() {
     for strict in [0.0, 1.0] {

@@ -100,7 +100,7 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     }
 }
 
-/// It also keeps its place over hundreds of changes of the rate, however many came before them.
+/// A held slot also keeps its place over hundreds of changes of the rate, however many came before them.
 #[test]
 fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     let clock = ManualClock::new();
@@ -209,7 +209,8 @@ fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     assert_eq!(held.start().map(intended_ns), Ok(MILLI));
 }
 
-/// After 2^20 arrivals it counts as later: its wait time is less than the true one, and never more.
+/// After 2^20 further arrivals, a held arrival counts as later: its wait time is less than the true one, and never
+/// more.
 #[test]
 fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     let clock = ManualClock::new();

@@ -312,7 +312,7 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     }
 }
 
-/// This also holds where the forfeited time ends before the load was corrected.
+/// Forfeited time brings no slot forward even if it ends before the load was corrected.
 #[test]
 fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 4]); 2] = [
@@ -480,7 +480,7 @@ fn take(step: (u8, u64, u64), pacer: &Pacer, clock: &ManualClock) {
 }
 
 proptest! {
-    /// Whatever is leased, changed and started, in any order.
+    /// This holds for all leases, changes and starts, in any order.
     #[test]
     fn nothing_is_due_when_the_schedule_has_ended(
         steps in prop::collection::vec((0_u8..6, 0_u64..16, 0_u64..16), 1..10)
@@ -567,7 +567,7 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     }
 }
 
-/// Otherwise a slot would have two owners or none.
+/// Leases have to follow one another: otherwise a slot would have two owners or none.
 #[test]
 fn leases_follow_one_another() {
     let clock = ManualClock::new();
@@ -585,7 +585,7 @@ fn leases_follow_one_another() {
     assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
 }
 
-/// The same for a pacer that had all slots until then.
+/// A pacer that had all slots until now keeps the slots before its first lease.
 #[test]
 fn a_pacer_that_has_all_slots_is_leased_the_rest() {
     let clock = ManualClock::jumping();

@@ -17,7 +17,7 @@ fn due_ns(polled: Result<Grant, Refused>) -> u64 {
     }
 }
 
-/// Polled at the moments that it returns, it starts like a caller that is held back.
+/// A poller that is polled at the moments that it returns starts like a caller that is held back.
 #[test]
 fn it_starts_as_acquire_does() {
     for number in POLICIES {
@@ -105,7 +105,7 @@ fn after_the_end_it_goes_on_if_the_schedule_does() {
     assert_eq!(pacer.ledger().granted, 10);
 }
 
-/// In slices of any length, with any kind of pause, the starts are the same as without slices.
+/// The starts are the same as without slices, for slices of any length and any kind of pause.
 #[test]
 fn a_wait_in_slices_starts_as_one_in_one_go() {
     for pause in PAUSES {

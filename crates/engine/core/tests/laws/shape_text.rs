@@ -107,7 +107,7 @@ fn usual_spellings_are_read() {
     }
 }
 
-/// The rate with which a part without a rate goes on.
+/// A part that states no rate begins with the rate at which the part before it ends.
 #[test]
 fn the_rate_before() {
     for (text, rate) in [

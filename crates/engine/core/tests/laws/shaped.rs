@@ -345,7 +345,7 @@ fn a_shape_reaches_callers_that_are_asleep() {
     });
 }
 
-/// Its end would lie in the past, and with it the end of the ledger.
+/// Otherwise the end of the schedule, and of the ledger, would lie in the past.
 #[test]
 fn a_shape_that_is_over_already_ends_now() {
     let clock = ManualClock::new();
@@ -407,7 +407,7 @@ fn a_hold_of_any_length_is_exact() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// There, counts of 2^-64 slots cannot distinguish moments.
+/// At such rates, counts in units of 2^-64 slots cannot distinguish moments.
 #[test]
 fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     for seed in 0..50 {

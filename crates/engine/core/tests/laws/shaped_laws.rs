@@ -58,7 +58,7 @@ fn stall(pacer: &Pacer, clock: &ManualClock, steps: &[(u64, usize)]) -> Vec<Vec<
     taken
 }
 
-/// Goes on to the end, when every slot is past its time.
+/// Starts the remaining slots, and moves the clock to each of them, until the schedule ends.
 fn finish(pacer: &Pacer, clock: &ManualClock) -> Vec<Grant> {
     let mut rest = Vec::new();
     loop {

@@ -78,7 +78,7 @@ impl Worker {
         told
     }
 
-    /// The same, for a worker that is late.
+    /// Like [`operate`](Worker::operate), for a worker that is late.
     fn operate_late(&mut self, nanos: u64) -> Told {
         self.operate(nanos).expect("a slot is due")
     }

@@ -110,7 +110,7 @@ fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// It wakes the sleeper of the latest slot. No other one has to move.
+/// A slot that comes back wakes the sleeper of the latest slot. No other sleeper has to move.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();

@@ -1,4 +1,4 @@
-//! A clock that is moved by hand.
+//! A clock that tests move.
 
 use super::Clock;
 use crate::nanos::Nanos;
@@ -6,7 +6,8 @@ use nanopace::ManualClock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that moves only by hand, for tests. Clones are the same clock, and the schedule of a limiter runs on it.
+/// A clock for tests, which moves only by [`advance`](FakeRelativeClock::advance). Clones are the same clock, and the
+/// schedule of a limiter runs on it.
 ///
 /// ```
 /// use governor::clock::FakeRelativeClock;
@@ -25,7 +26,7 @@ use std::time::Duration;
 pub struct FakeRelativeClock(Arc<ManualClock>);
 
 impl FakeRelativeClock {
-    /// Moves the clock on, to 292 years at most.
+    /// Moves the clock forward, at most to 292 years.
     pub fn advance(&self, by: Duration) {
         self.0.advance(by);
     }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 #[derive(Clone, Debug, Default)]
 pub struct MonotonicClock;
 
-/// The standard library's [`SystemTime`]. It shows the moments of refusals; the schedule does not follow it when it is
-/// set.
+/// The standard library's [`SystemTime`]. Refusals report moments on this clock. The schedule does not follow the clock
+/// when it is set.
 #[derive(Clone, Debug, Default)]
 pub struct SystemClock;
 

@@ -50,7 +50,8 @@ pub trait Clock {
 
     /// The clock that the schedule of a limiter runs on; none, the default, for real time.
     ///
-    /// Not in governor. It is for clocks of tests: see [`FakeRelativeClock`](crate::clock::FakeRelativeClock).
+    /// governor does not have this method. It is for clocks of tests: see
+    /// [`FakeRelativeClock`](crate::clock::FakeRelativeClock).
     fn pacing(&self) -> Option<Arc<dyn nanopace::Clock>> {
         None
     }
@@ -64,7 +65,7 @@ pub trait ReasonablyRealtime: Clock {
     }
 }
 
-/// A clock, passed by value as in governor 0.10, or by reference as in 0.6. Implementations are not necessary.
+/// A clock, passed by value as in governor 0.10, or by reference as in 0.6. You need not implement this trait.
 ///
 /// ```
 /// use governor::clock::DefaultClock;

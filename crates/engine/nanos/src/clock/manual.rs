@@ -1,15 +1,15 @@
-//! A clock that is moved by hand.
+//! A clock that tests move.
 
 use crate::sync::{Acquire, AtomicU64, Mutex, Release, lock, yield_now};
 use crate::{Clock, Nanos, Parker, Unparker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that moves only by hand. For tests and simulations. Clones are the same clock.
+/// A clock that moves only when a test or a simulation moves it. Clones are the same clock.
 ///
-/// A thread that pauses on it sleeps until another thread has moved it far enough. A clock made by
-/// [`jumping`](ManualClock::jumping) moves itself instead: a thread that pauses takes it to the end
-/// of the pause. So a year of schedule runs in one thread in no time.
+/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. A clock from
+/// [`jumping`](ManualClock::jumping) is also moved by pauses: each pause moves it to the end of the pause and returns
+/// at once. One thread can therefore run through a year of schedule without sleeping.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
@@ -47,7 +47,7 @@ impl Default for ManualClock {
 }
 
 impl ManualClock {
-    /// A clock at [`Nanos::ZERO`] that moves only by hand.
+    /// A clock at [`Nanos::ZERO`] that moves only by [`advance`](ManualClock::advance) and [`set`](ManualClock::set).
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
@@ -68,7 +68,7 @@ impl ManualClock {
         ManualClock::with(false)
     }
 
-    /// A clock at [`Nanos::ZERO`] that each pause takes to the end of the pause.
+    /// A clock at [`Nanos::ZERO`]. Each pause moves it to the end of the pause and returns at once.
     #[must_use]
     pub fn jumping() -> ManualClock {
         ManualClock::with(true)
@@ -126,7 +126,7 @@ impl ManualClock {
         });
     }
 
-    /// Enters a sleeper, unless its time has come already.
+    /// Registers a sleeper; none if the clock has reached `until` already.
     fn enter(&self, parker: &Parker, until: Nanos) -> Option<u64> {
         let mut guard = lock(&self.0.sleepers);
         let (arrivals, sleepers) = &mut *guard;

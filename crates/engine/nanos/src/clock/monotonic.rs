@@ -1,15 +1,16 @@
-//! The operating system's monotonic clock, with its own numbers.
+//! The operating system's monotonic clock, with its values unchanged.
 
 use crate::{Clock, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// `CLOCK_MONOTONIC`, whose moments are its nanoseconds themselves; on Unix.
+/// The clock `CLOCK_MONOTONIC` of Unix systems. A moment of this clock is the value of `CLOCK_MONOTONIC` in
+/// nanoseconds.
 ///
-/// Other code reads the same number, in this process and in others on the machine: timers of the system (`timerfd`),
-/// `time.monotonic_ns` of Python, `System.nanoTime` of Java on Linux. So their moments can be compared with those of
-/// grants, and a moment of this clock can be set as a timer. A reading takes about 20 ns, compared with 10 ns for
-/// [`TscClock`](crate::TscClock); pauses are equally exact.
+/// Other code on the machine reads the same values, in this process and in others: timers of the system (`timerfd`),
+/// Python's `time.monotonic_ns`, and Java's `System.nanoTime` on Linux. You can therefore compare their moments with
+/// those of grants, and set a system timer to a moment of this clock. A reading takes about 20 ns, compared with 10 ns
+/// for [`TscClock`](crate::TscClock); pauses are equally exact.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, MonotonicClock};

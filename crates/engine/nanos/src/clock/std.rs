@@ -3,7 +3,7 @@
 use crate::{Clock, Nanos};
 use std::time::Instant;
 
-/// [`std::time::Instant`], counted from the moment when this clock was made.
+/// [`std::time::Instant`], as nanoseconds since this clock was created.
 #[derive(Clone, Debug)]
 pub struct StdClock(Instant);
 

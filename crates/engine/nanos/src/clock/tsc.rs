@@ -36,7 +36,7 @@ struct Mark {
     time: Instant,
 }
 
-/// Converts the counter to time, from its reading `raw` on: that reading is at `nanos`, and a tick lasts `nanos_q32 /
+/// Converts readings of the counter to time, from the reading `raw` on, which is at `nanos`. A tick lasts `nanos_q32 /
 /// 2^32` nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Refined {
@@ -48,12 +48,12 @@ struct Refined {
 /// Over this time, two readings that are each up to 50 ns wrong cause an error of the speed of at most 0.5 ppm.
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
-/// How many times a mark is tried.
+/// The number of attempts to make a [`Mark`].
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// The one of [`MARK_TRIES`] tries with the least time between its two counter readings: an interrupt in between
-    /// would look like a difference in speed.
+    /// Tries [`MARK_TRIES`] times, and keeps the try with the least time between its two counter readings: an interrupt
+    /// between the two would look like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -67,7 +67,7 @@ impl Mark {
 }
 
 impl Refined {
-    /// `None` if the two clocks disagree by a thousandth or more: one of them was stopped meanwhile, or was set.
+    /// `None` if the two clocks disagree by a thousandth or more: one of them has been stopped or set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -115,8 +115,8 @@ impl TscClock {
             let nanos = self.rough(mark.raw);
             Refined::new(self.begun, mark, nanos, Duration::from_nanos(nanos))
         });
-        // If this thread waited for another one, its reading may be later than the mark. Then the
-        // rough time could be later than its next reading.
+        // If this thread waited for another thread's refinement, its reading may be later than the mark. Then the rough
+        // time could be later than this thread's next reading.
         refined.and_then(|refined| refined.nanos(raw)).unwrap_or(rough)
     }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
     use std::thread;
 
-    /// 10^9 ticks took 400 ms by the operating system's clock; `quanta` converted them to 400.04 ms. From there on a
+    /// 10^9 ticks took 400 ms by the operating system's clock; `quanta` converted them to 400.04 ms. From then on a
     /// tick counts 0.4 ns, and the time does not jump.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {

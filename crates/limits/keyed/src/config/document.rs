@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Two tables, `prefixes` and `keys`, with limits as text: see `FileConfig`.
+/// Writes two tables, `prefixes` and `keys`, with limits as strings: see `FileConfig`.
 impl Serialize for ConfigSnapshot {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut document = to.serialize_struct("ConfigSnapshot", 2)?;
@@ -18,7 +18,7 @@ impl Serialize for ConfigSnapshot {
     }
 }
 
-/// Either table may be left out. An error names the key or prefix.
+/// Reads the tables, each of which may be missing. An error names the key or prefix.
 impl<'de> Deserialize<'de> for ConfigSnapshot {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ConfigSnapshot, D::Error> {
         let Document { prefixes, keys } = Document::deserialize(from)?;
@@ -51,7 +51,7 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
     from.deserialize_map(TableOf("key"))
 }
 
-/// Reads a table of limits. The text names the kind of its entries: key or prefix.
+/// Reads a table of limits. The string names the kind of its entries: key or prefix.
 struct TableOf(&'static str);
 
 impl<'de> Visitor<'de> for TableOf {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// A configuration in memory, which ends with the process.
+/// A configuration in memory, which is lost when the process ends.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MemoryConfig {
-    /// Shared with snapshots, and copied by the next change while there are any.
+    /// The limits, shared with snapshots. While there are snapshots, the next change copies the tables first.
     tables: Mutex<Arc<Tables>>,
     /// Raised with the tables locked.
     versions: Versions,
@@ -48,8 +48,8 @@ impl MemoryConfig {
         found
     }
 
-    /// Replaces the configuration by the snapshot, in one step. The caller makes sure that no other change comes
-    /// between.
+    /// Replaces the configuration by the snapshot, in one step. The caller ensures that no other change is made
+    /// meanwhile.
     #[cfg(feature = "file")]
     pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
         let before = self.snapshot();
@@ -123,7 +123,7 @@ impl Versions {
 
     /// A number that is different after each change of the key's own limits or of any defaults.
     ///
-    /// It is the sum of two counters that only rise, so it is the same only if both are.
+    /// The number is the sum of two counters that only rise, so it is the same only if both are.
     fn of(&self, key: &str) -> u64 {
         // Relaxed: as in `raise`. Model: `a_change_is_seen_by_every_later_decision`.
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))

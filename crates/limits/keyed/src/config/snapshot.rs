@@ -122,7 +122,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Returns whether there were limits before.
+    /// Makes the change. Returns whether there were limits before.
     pub(crate) fn change(&mut self, change: &Change<'_>) -> bool {
         let (table, name) = match change.scope {
             Scope::Key(key) => (&mut self.keys, key),
@@ -139,8 +139,8 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// The limits of the longest prefix. A prefix of the key that sorts before another text is no longer than the
-    /// common beginning of the key and that text, so the search continues from there.
+    /// The limits of the longest prefix of the key. If a prefix of the key sorts before some other string, it is no
+    /// longer than the common beginning of the key and that string, so the search continues from that beginning.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {
@@ -154,7 +154,7 @@ impl Tables {
     }
 }
 
-/// The common beginning.
+/// The common beginning of two strings.
 fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
     let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
     &text[..same.map(|(one, _)| one.len_utf8()).sum()]

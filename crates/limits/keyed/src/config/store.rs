@@ -9,8 +9,8 @@ use thiserror::Error;
 
 /// The limits of each key: its own, or the defaults of the longest prefix. Any thread can change them at any time.
 ///
-/// Each decision asks the store, so an implementation returns them from memory. [`MemoryConfig`] stores everything
-/// there. `DiskConfig` (feature `disk`) writes each change to disk first.
+/// Each decision asks the store, so an implementation returns limits from memory. [`MemoryConfig`] stores everything in
+/// memory. `DiskConfig` (feature `disk`) writes each change to disk first.
 ///
 /// # Several changes at once
 ///
@@ -28,9 +28,8 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// The key's limits, if it has any.
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
-    /// A number that is different after each change of this key's limits. It may be different after other changes
-    /// too: in
-    /// [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of one key in 1,024.
+    /// A number that is different after each change of this key's limits. It may be different after other changes too:
+    /// in [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of one key in 1,024.
     ///
     /// A caller that reads the version first, and then [`limits_of`](ConfigStore::limits_of), may keep the limits
     /// until the version changes.

@@ -9,16 +9,16 @@ use std::ops::Range;
 
 /// The first bytes of a file.
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
-/// The place of the layout: five numbers of 32 bits.
+/// The offsets of the layout: five numbers of 32 bits.
 const LAYOUT: Range<usize> = 12..32;
 /// The first three numbers: bytes of a page; pages of a region's header; pages of its data.
 const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
-/// The place of the flags: which of the last two states is the current one (bit 0), and how it was committed.
+/// The offset of the flags: which of the last two states is the current one (bit 0), and how that state was committed.
 const FLAGS: usize = 9;
-/// It was committed in two phases.
+/// The flag of a state that was committed in two phases.
 const TWO_PHASES: u8 = 4;
-/// The places of the transaction numbers of both states.
+/// The offsets of the transaction numbers of both states.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
 /// All bytes of a file with a valid header.
@@ -33,7 +33,8 @@ fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// The database trusts the sizes in its header. With wrong ones it may calculate for minutes, or panic.
+/// Checks the header, because the database trusts the sizes in it. With wrong sizes the database may calculate for
+/// minutes, or panic.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
     let (numbers, _) = layout.as_chunks();
@@ -51,8 +52,8 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// Writes all of a file once more. Pages that a failed write to disk has left in the memory of the operating system
-/// only count as written there, and would be lost in a power cut.
+/// Writes the whole file once more. After a failed write to disk, the operating system may have pages in memory that
+/// count as written but are not on disk. A power cut would lose them.
 pub(super) fn restored(file: &LockedFile) -> Result<(), Error> {
     file.write(0, &content(file)?)?;
     Ok(file.sync_data()?)
@@ -72,8 +73,8 @@ fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     if !is_other_newer(bytes) {
         return Ok(current);
     }
-    // The process died before it switched to the other state, which may be incomplete. If states were not committed
-    // in two phases, the database takes the newest one that is complete.
+    // The process may have died before it switched to the other state, which may be incomplete. If states were not
+    // committed in two phases, the database takes the newest complete state.
     bytes[FLAGS] &= !TWO_PHASES;
     loaded(bytes)
 }
@@ -93,7 +94,7 @@ fn loaded(bytes: &[u8]) -> Result<Vec<Stored>, Error> {
     read(&checked(copy)?)
 }
 
-/// Opens a database and compares the checksums of all its pages first. Otherwise the database trusts its pages, and
+/// Opens a database after comparing the checksums of all its pages. Without that, the database trusts its pages, and
 /// panics when they are damaged.
 fn checked(file: impl StorageBackend) -> Result<Database, Error> {
     Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)

@@ -7,9 +7,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file that is locked from before its first byte is read until its last handle is dropped, whether a database is
-/// open on it or not. The database would lock it only after its bytes were examined, and would unlock it after an
-/// error.
+/// A file that is locked from before its first byte is read until its last handle is dropped, whether a database has it
+/// open or not. The database itself would lock the file only after its bytes were examined, and would unlock it after
+/// an error.
 #[derive(Clone, Debug)]
 pub(super) struct LockedFile {
     file: Arc<dyn StorageBackend>,
@@ -17,8 +17,8 @@ pub(super) struct LockedFile {
     lock: Option<Arc<Lock>>,
 }
 
-/// The lock of a file, on a handle of its own. The file is unlocked, and not only closed: a process that was just
-/// started has copies of all handles for a moment, and the file would stay locked that long.
+/// The lock of a file, on a separate handle. Dropping it unlocks the file instead of only closing the handle: a child
+/// process that was just started has copies of all handles for a moment, and would keep the file locked that long.
 #[derive(Debug)]
 struct Lock(File);
 
@@ -30,7 +30,7 @@ impl Drop for Lock {
 }
 
 impl LockedFile {
-    /// A backend in place of a file, without a lock.
+    /// A backend that replaces the file, without a lock.
     #[cfg(test)]
     pub(super) fn of(file: Arc<dyn StorageBackend>) -> LockedFile {
         LockedFile { file, lock: None }
@@ -39,7 +39,7 @@ impl LockedFile {
     /// Locks the whole file, so that neither another store nor another program of redb opens it.
     pub(super) fn open(path: &Path) -> Result<LockedFile, Error> {
         let file = File::options().read(true).write(true).open(path)?;
-        // Cloned before the file is locked: without a handle for the lock, the file would stay locked.
+        // The handle is cloned before the file is locked: if cloning failed after that, the file would stay locked.
         let handle = file.try_clone()?;
         match file.try_lock() {
             Ok(()) => {
@@ -52,7 +52,7 @@ impl LockedFile {
     }
 }
 
-/// It does not implement locks, so the database takes none of its own.
+/// This backend does not implement locks, so the database takes no lock of its own.
 impl StorageBackend for LockedFile {
     fn len(&self) -> io::Result<u64> {
         self.file.len()
@@ -74,7 +74,7 @@ impl StorageBackend for LockedFile {
         self.file.write(offset, bytes)
     }
 
-    /// The file is closed when its last handle is dropped.
+    /// Does nothing: the file is closed when its last handle is dropped.
     fn close(&self) -> io::Result<()> {
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! The tables of the database: limits by name, as text.
+//! The tables of the database: limits by name, as strings.
 
 use crate::{Change, Scope};
 use redb::backends::FileBackend;
 use redb::{Database, Error, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use std::fs::File;
 
-/// Limits by key, as text.
+/// Limits by key, as strings.
 const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
-/// Defaults by prefix, as text.
+/// Defaults by prefix, as strings.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
 /// Whether the entry is a prefix, its name, and its limits.
@@ -26,8 +26,8 @@ pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     Ok(entries)
 }
 
-/// Begins a transaction in two phases, so the last committed state is known to be complete. If it is not, it was
-/// damaged, and no older state replaces it.
+/// Begins a transaction in two phases, so the last committed state is known to be complete. If that state is
+/// incomplete, it was damaged, and no older state replaces it.
 fn begin_write(database: &Database) -> Result<WriteTransaction, Error> {
     let mut transaction = database.begin_write()?;
     transaction.set_two_phase_commit(true);

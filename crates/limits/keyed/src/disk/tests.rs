@@ -21,7 +21,7 @@ struct State {
     seen: Vec<u8>,
     /// The content after a power cut, at worst.
     kept: Vec<u8>,
-    /// Pages that the next flush writes. One that fails forgets them, as Linux does.
+    /// Pages that the next flush writes. A flush that fails forgets them, as Linux does.
     unwritten: BTreeSet<usize>,
     /// The number of operations that work from now on, and the number of failures after those.
     good: usize,
@@ -55,7 +55,7 @@ impl Disk {
         DiskConfig::on(PathBuf::from("limits"), LockedFile::of(file)).unwrap()
     }
 
-    /// All limits after a power cut, and after the death of the process only.
+    /// The limits that are left after a power cut, and those that are left if only the process dies.
     fn left(&self) -> [ConfigSnapshot; 2] {
         let state = self.0.lock().unwrap().clone();
         [state.kept, state.seen].map(|bytes| Disk::of(bytes).opened().snapshot())
@@ -122,8 +122,8 @@ fn is_full(result: Result<usize, ConfigError>) -> bool {
     matches!(result, Err(ConfigError::Io { source, .. }) if source.kind() == ErrorKind::StorageFull)
 }
 
-/// A change fails at its `operation`-th access, and `times` accesses fail in all. Returns false if
-/// it needs fewer.
+/// A change fails at its `operation`-th access, and the next accesses fail too, `times` accesses altogether. Returns
+/// false if the change needs fewer accesses.
 fn fails_and_recovers(operation: usize, times: usize) -> bool {
     let disk = Disk::new();
     let config = disk.opened();

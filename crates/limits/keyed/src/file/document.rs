@@ -37,7 +37,7 @@ impl ConfigSnapshot {
     }
 }
 
-/// A pipe would block its reader.
+/// Reads the file. A pipe is an error, because it would block its reader.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.is_file() {
         fs::read(path)
@@ -58,7 +58,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// The permissions of the old file. A new one may be read by everybody, so that processes of other users can follow
+/// The permissions of the old file. A new file may be read by all users, so that processes of other users can follow
 /// it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
@@ -67,8 +67,8 @@ fn permissions(path: &Path) -> Option<Permissions> {
     old
 }
 
-/// Locks the document against other writers, as long as the file is open. Waits for them. A file that another writer
-/// has replaced meanwhile is not the document any more.
+/// Waits for other writers, and locks the document against them for as long as the file is open. A file that another
+/// writer has replaced meanwhile is not the document any more.
 pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;

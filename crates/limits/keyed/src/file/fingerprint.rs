@@ -1,4 +1,4 @@
-//! Tells whether a file has changed, without reading it.
+//! Detects whether a file has changed, without reading it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// None if the file system does not provide it.
+    /// The fingerprint of the file; none if the file system does not provide it.
     pub(super) fn of(path: &Path) -> Option<Fingerprint> {
         let file = fs::metadata(path).ok()?;
         Some(Fingerprint {
@@ -35,14 +35,14 @@ impl Fingerprint {
         [device, inode] != before.place[..2] && self.modified < changed
     }
 
-    /// Whether any change from now on has another fingerprint. A file from the future is never settled.
+    /// Whether any later change has another fingerprint. A file whose time is in the future never is settled.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
     }
 }
 
-/// The place of the file, and when that or its content changed. Unlike the time of modification, this time cannot be
-/// set.
+/// The place of the file, and the time when the place or the content of the file last changed. Unlike the time of
+/// modification, that time cannot be set.
 #[cfg(unix)]
 fn place(file: &Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt;

@@ -155,8 +155,8 @@ fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// A limit that was in force before has forgotten nothing since, whichever were in force
-    /// meanwhile; unless it had nothing to forget.
+    /// A limit that was in force before has forgotten nothing since, whichever limits were in force meanwhile, unless
+    /// it had nothing to forget.
     #[test]
     fn a_limit_put_in_force_again_has_counted_all_along(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps),
@@ -251,7 +251,7 @@ fn of_many_limits_those_that_count_for_longest_are_kept() {
     assert_eq!(admitted(&engine, 400 * second), 0);
 }
 
-/// Each second another limit, of those without slots one that was never in force before.
+/// Another limit comes into force each second. A rate is one that was never in force before.
 #[test]
 fn changes_that_never_end_lock_nobody_out() {
     let second = 1_000_000_000;

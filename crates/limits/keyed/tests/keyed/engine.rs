@@ -51,7 +51,7 @@ proptest! {
         prop_assert_eq!(config.limits_of(&key).map(|limits| limits.to_string()), longest);
     }
 
-    /// Whatever is configured, changed and removed, and however often idle keys are cleaned up.
+    /// This holds whatever is configured, changed and removed, and however often idle keys are cleaned up.
     #[test]
     fn removal_never_changes_a_decision_by_changing_limits(
         steps in prop::collection::vec((0..4_u8, 0..3_u64, 0..40_u64, 0..6_usize, any::<bool>()), 1..150),

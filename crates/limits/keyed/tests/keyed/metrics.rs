@@ -37,7 +37,7 @@ fn counted(recorder: &DebuggingRecorder) -> [u64; 3] {
 }
 
 proptest! {
-    /// Also what is rejected because there are too many keys.
+    /// This includes requests that are rejected because there are too many keys.
     #[test]
     fn each_answer_for_any_key_is_counted_once(
         steps in prop::collection::vec((0..ASKS.len(), 0..4_u64, 0..6_u64, any::<bool>(), 0..600_u64), 0..60),

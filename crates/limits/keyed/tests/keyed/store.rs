@@ -101,7 +101,8 @@ fn a_start_from_before_the_removal_counts_as_at_the_removal() {
     assert_eq!((swept.keys(), lagging.keys()), (0, 1), "the lag keeps what a start at 5 s needs");
     let rejected = KeyRejected::Limit(Rejected::NotUntil(at(11 * SECOND)));
     assert_eq!(lagging.try_acquire_n_at(&1, 1, at(5 * SECOND)), Err(rejected));
-    // At 5 s the key was not idle. It is gone, so that start counts as one at 11 s, and so does a look.
+    // At 5 s the key was not idle yet. It has been removed, so a decision at 5 s counts as one at 11 s, and so does a
+    // query.
     assert_eq!(swept.standing_at(&1, at(5 * SECOND)).unwrap().remaining, 1);
     assert_eq!(lagging.standing_at(&1, at(5 * SECOND)).unwrap().remaining, 0);
     assert_eq!(swept.try_acquire_n_at(&1, 1, at(5 * SECOND)), Ok(()));

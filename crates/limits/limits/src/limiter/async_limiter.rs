@@ -12,10 +12,9 @@ use std::time::Duration;
 /// Tasks and threads that wait for the same limiter form one FIFO queue. Requests that do not wait yield to it
 /// ([`Limiter::fair`]).
 ///
-/// Cancelling is safe: a waiting task holds nothing, a dropped future leaves the queue, and one that is dropped
-/// during its
-/// [jitter](Wait::jitter) refunds what it took. A future that is polled once and then never again delays the requests after
-/// it. Requests that do not wait yield to it for two seconds at most.
+/// Cancelling is safe. A waiting task holds nothing. A dropped future leaves the queue; if it is dropped during its
+/// [jitter](Wait::jitter), it refunds its costs. A future that is polled once and then never again delays the requests
+/// after it. Requests that do not wait yield to it for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,

@@ -36,7 +36,7 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Adds a limit, or several, in the text form of [`Limits`].
+    /// Adds one limit or several, as a string in the form of [`Limits`].
     pub fn and(self, limits: &str) -> LimitsBuilder {
         let limits = self.limits.and_then(|all| {
             let all = format!("{}, {limits}", Limits::new(all)).parse::<Limits>()?;

@@ -2,16 +2,16 @@
 //!
 //! A mutex guards the state of a limiter. The state of a single rate is one word, which is all that a decision needs.
 //! While the fast path is *open*, that word is here: a request that does not wait takes a load, the rule's step, and
-//! one compare-and-swap. The holder of the lock *closes* the fast path first, which moves the word into the guarded
-//! state. While it is closed, requests find [`CLOSED`] instead of the word, and ask under the lock.
+//! one compare-and-swap. A caller that takes the lock first *closes* the fast path, which moves the word into the
+//! guarded state. While the fast path is closed, requests find [`CLOSED`] instead of the word, and take the lock.
 //!
-//! **It is open only while nothing else matters**: the limits are those that the limiter began with, and no request
-//! waits. So a decision here is the one that would be made under the lock, for the moment at which the request has
-//! read the clock. By the time of the decision that moment may be past. A rate keeps its bound all the same
+//! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, and no
+//! request waits. So a decision here is the one that would be made under the lock, for the moment at which the request
+//! has read the clock. At the time of the decision that moment may be past. A rate still keeps its bound
 //! ([`Gcra`](crate::Gcra)).
 //!
-//! While it is closed, only the holder of the lock writes here. A request that has loaded the word before cannot
-//! exchange it then. It asks under the lock, after the changes that were made there. Models:
+//! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before that
+//! cannot exchange it then. It takes the lock instead, after the changes that were made under it. Models:
 //! `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
@@ -19,8 +19,8 @@ use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limit, Limits, Rejected, Rule};
 use nanopace_nanos::Clock;
 
-/// Replaces the word while it is in the guarded state. A word with this very value stays there: its debt lasts for
-/// ever.
+/// Replaces the word while the word is in the guarded state. A word with this very value stays in the guarded state:
+/// its debt never ends.
 const CLOSED: u64 = u64::MAX;
 
 /// The fast path of one limiter.
@@ -70,7 +70,7 @@ impl FastPath {
 
     /// Moves the word into the guarded state. The caller has just taken the lock.
     pub(crate) fn close(&self, state: &mut LimitsState) {
-        // Relaxed: only who holds the lock lays it open or takes it in. Model: as below.
+        // Relaxed: only the holder of the lock opens or closes the fast path. Model: as below.
         if self.word.load(Relaxed) == CLOSED {
             return;
         }
@@ -81,8 +81,8 @@ impl FastPath {
         }
     }
 
-    /// Moves the word here, if it is all that decisions by these limits need. The caller is about to release the
-    /// lock, and the queue is empty.
+    /// Moves the word here, if decisions by these limits need only the word. The caller is about to release the lock,
+    /// and the queue is empty.
     pub(crate) fn open(&self, limits: &Limits, state: &mut LimitsState) {
         if let Some(LimitState::Word { word, .. }) = state.only()
             && limits.each() == self.limit.as_slice()

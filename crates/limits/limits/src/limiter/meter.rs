@@ -21,7 +21,7 @@ struct Named {
     waited: metrics::Histogram,
 }
 
-/// No handles exist without the feature.
+/// Without the feature, no handles exist.
 #[cfg(not(feature = "metrics"))]
 #[derive(Clone, Debug)]
 enum Handles {}

@@ -5,8 +5,8 @@ use crate::limits::Receipt;
 use crate::{Costs, CostsRejected};
 
 impl Limiter {
-    /// Counts a request now, and refunds it when the [`Reservation`] is dropped without a commit. It costs each limit
-    /// the same (`1`), or each its own (`&[1, 4_000]`).
+    /// Counts a request now, and refunds it when the [`Reservation`] is dropped without a commit. The request costs
+    /// each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Limiter::try_acquire_costs).
@@ -17,8 +17,8 @@ impl Limiter {
     }
 }
 
-/// A request that a [`Limiter`] has counted before it is known whether it will be made, or what it will cost.
-/// Dropping it refunds it.
+/// A request that a [`Limiter`] has counted before its caller knows whether the request will be made, or what it will
+/// cost. Dropping the reservation refunds the request.
 ///
 /// A refund never makes room for more than if the request had never been made: debt that time has paid off, or a
 /// count that has left its window, cannot come back. If several reservations are open, a rate refunds each in full in
@@ -43,9 +43,9 @@ impl Reservation {
         self.receipt = None;
     }
 
-    /// Counts the actual cost of the request. A reserved cost beyond that is refunded. A cost beyond the reserved one
-    /// is counted, even if it does not fit: it then exceeds the limit, and keeps others out until it is paid off.
-    /// Missing costs stay as they were reserved.
+    /// Counts the actual cost of the request. If it is lower than the reserved cost, the difference is refunded. If it
+    /// is higher, the difference is counted, even if it does not fit: it then exceeds the limit, and requests are
+    /// rejected until it is paid off. Missing costs stay as they were reserved.
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         if let Some(receipt) = self.receipt.take() {
             self.limiter.settle(&receipt, actual.into());

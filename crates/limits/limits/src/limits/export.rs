@@ -1,4 +1,4 @@
-//! States as numbers, for a store outside of the process.
+//! States as numbers, for a store outside the process.
 
 use super::limit::{Law, Limit, LimitState};
 use super::replaced::{CountedLimit, Replaced};
@@ -21,7 +21,8 @@ impl Limit {
         let windows = |Counts { number, before, now }| [number, before, now].map(double);
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
-                // If nothing is owed any more, since when: the clock may be set back.
+                // If nothing is owed any more, the moment since which nothing is owed, because the clock may be set
+                // back.
                 let micros = rule.schedule().paid_from(*word).min(now).as_nanos() / 1_000;
                 let at = Nanos::from_nanos(micros * 1_000);
                 let owed = self.interval_micros() * rule.schedule().requests_owed(*word, at);

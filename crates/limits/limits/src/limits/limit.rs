@@ -1,4 +1,4 @@
-//! One limit of any kind, and its text.
+//! One limit of any kind, and its string form.
 
 use crate::rules::{
     AggregatedState, AggregatedWindow, Counts, FixedWindow, Gcra, RollingCount, SlidingCounter,
@@ -12,17 +12,17 @@ use core::num::NonZeroU16;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
-/// One limit of any kind. Its text is a [`Quota`], and after it the kind:
+/// One limit of any kind. As a string, a limit is a [`Quota`] followed by its kind:
 ///
 /// | text | limit | rule |
 /// |---|---|---|
-/// | `10/s` | a rate, of which a period's worth may be admitted at once | [`Gcra`] |
-/// | `10/s burst 20` | a rate, of which 20 may be admitted at once | [`Gcra`] |
-/// | `1000/h in 60` | no more in any hour, counted in 60 slots | [`AggregatedWindow`] |
-/// | `10/s sliding-log` | no more in any second, each request remembered | [`SlidingLog`] |
+/// | `10/s` | a rate, with a burst of one period's worth | [`Gcra`] |
+/// | `10/s burst 20` | a rate, with a burst of 20 | [`Gcra`] |
+/// | `1000/h in 60` | at most 1000 in any hour, counted in 60 slots | [`AggregatedWindow`] |
+/// | `10/s sliding-log` | at most 10 in any second, each request remembered | [`SlidingLog`] |
 /// | `10/s sliding-log-all` | the same, and rejected requests count too | [`SlidingLog`] |
-/// | `10/s fixed-window` | no more in each second of the clock | [`FixedWindow`] |
-/// | `10/s sliding-counter` | about that in any second | [`SlidingCounter`] |
+/// | `10/s fixed-window` | at most 10 in each second of the clock | [`FixedWindow`] |
+/// | `10/s sliding-counter` | about 10 in any second | [`SlidingCounter`] |
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     quota: Quota,
@@ -57,28 +57,28 @@ impl LimitState {
     }
 }
 
-/// The most limits that a text may have. Each of them takes part in every decision.
+/// The most limits that a string may have. Each of them takes part in every decision.
 pub(crate) const MOST_AT_ONCE: usize = 64;
 
-/// Why a text is not a [`Limit`], or not [`Limits`](crate::Limits).
+/// Why a string is not a [`Limit`], or not [`Limits`](crate::Limits).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LimitsError {
-    /// An invalid quota, or a burst that does not fit it.
+    /// An invalid quota, or a burst that is not valid for the quota.
     #[error(transparent)]
     Quota(#[from] QuotaError),
-    /// Text that is not a number of slots.
+    /// A string that is not a number of slots.
     #[error("`{0}` is not a number of slots: write 1 to 65535, as in `1000/h in 60`")]
     Slots(String),
-    /// Text that is not a burst.
+    /// A string that is not a burst.
     #[error("`{0}` is not a burst: write how many may be admitted at once, as in `10/s burst 20`")]
     Burst(String),
-    /// Text that is not a kind of limit.
+    /// A string that is not a kind of limit.
     #[error(
         "`{0}` is not a kind of limit: write `burst 20`, `in 60`, `sliding-log`, `sliding-log-all`, `fixed-window` or `sliding-counter` after the quota, or nothing"
     )]
     Kind(String),
-    /// Empty text, or nothing before, between or after commas.
+    /// An empty string, or an empty part before, between or after commas.
     #[error("a limit is missing: write one, such as `10/s`, or `unlimited` alone for no limit")]
     Empty,
     /// `unlimited` as one of several limits, or as a single [`Limit`].
@@ -87,7 +87,7 @@ pub enum LimitsError {
     /// Too many limits at once.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
-    /// A burst for a limit that has none.
+    /// A burst for a kind of limit that has no burst.
     #[error("only a rate has a burst: write it after a rate, as in `10/s burst 20`, or omit it")]
     NoBurst,
 }
@@ -108,13 +108,13 @@ macro_rules! with_law {
 }
 
 impl Limit {
-    /// `quota` as a [`Gcra`], of which all of the count may be admitted at once.
+    /// `quota` as a [`Gcra`] whose burst is the whole count.
     #[must_use]
     pub fn gcra(quota: Quota) -> Limit {
         Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
     }
 
-    /// `quota` as a [`Gcra`], of which up to `burst` may be admitted at once.
+    /// `quota` as a [`Gcra`] with this burst.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for one that takes more than 292
@@ -205,13 +205,14 @@ impl Limit {
         }
     }
 
-    /// [`try_acquire`](Limit::try_acquire) for any limit, apart from the code of a rate, which is small enough to be inlined.
+    /// [`try_acquire`](Limit::try_acquire) for any limit. The code of a rate is separate, because it is small enough to
+    /// be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Forgets the refunds of a rate once they matter for no request any more. So an idle state equals a fresh one,
+    /// Forgets the refunds of a rate once they no longer matter for any request. So an idle state equals a fresh one,
     /// also when the limit changes.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
@@ -327,7 +328,7 @@ impl PartialEq for Limit {
 
 impl Eq for Limit {}
 
-/// The kind of a limit, and its parameters beside the quota.
+/// The kind of a limit, with its parameters except the quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// A [`Gcra`].

@@ -29,7 +29,7 @@ impl Receipt {
         &self.costs
     }
 
-    /// The number, at the time of the receipt, of the limit that is `number` now and has stayed the same.
+    /// The number that this limit had at the time of the receipt: the limit is `number` now, and has stayed the same.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -67,7 +67,7 @@ impl Limits {
         Ok(self.receipt(state, costs))
     }
 
-    /// Records where the last request was counted, which had these costs.
+    /// Records where the last request was counted. It had these costs.
     pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
         Receipt {
             limits: Arc::clone(self),
@@ -80,9 +80,9 @@ impl Limits {
     }
 
     /// Replaces the cost in the receipt by the `actual` cost. A lower cost is refunded by limits that have stayed the
-    /// same since, except debt that time has paid off and counts that have left their window. A higher cost is
-    /// counted even if it does not fit, also by limits that have changed since: if their number is another one, they
-    /// count the largest of the costs. Missing costs stay as they were.
+    /// same since, except debt that time has paid off and counts that have left their window. A higher cost is counted
+    /// even if it does not fit, also by limits that have changed since. If the number of limits has changed, each
+    /// changed limit counts the largest excess of all costs. Missing costs stay as they were.
     pub fn settle<'a>(
         &self,
         state: &mut LimitsState,
@@ -121,9 +121,9 @@ impl Limits {
 /// Where a request was counted, for its refund.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedAt {
-    /// A rate's debt with it, or the number or the moment of its window.
+    /// The debt of a rate after the request, or the number or the moment of its window.
     at: u64,
-    /// The number of requests that had been refunded to the rate by then.
+    /// The number of requests that had been refunded to the rate at that time.
     refunded: u32,
 }
 
@@ -142,8 +142,8 @@ impl Limit {
         }
     }
 
-    /// Refunds `n` that were counted there. Afterwards no request is admitted that would not be admitted without
-    /// them.
+    /// Refunds `n` requests that were counted there. Afterwards no request is admitted that would not have been
+    /// admitted without the refunded ones.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use nanopace_nanos::Nanos;
 
-/// The most replaced limits that a key's entry keeps counting for.
+/// The most replaced limits that the entry of a key keeps.
 const MOST_REPLACED: usize = 8;
 
 /// A limit and its state.
@@ -16,8 +16,8 @@ pub(crate) struct CountedLimit {
     state: LimitState,
 }
 
-/// Limits that are no longer in force. They keep counting as long as any of their counts matters. A limit that comes
-/// back into force before that has forgotten nothing.
+/// Limits that are no longer in force. They keep counting for as long as any of their counts matters, so a limit that
+/// comes back into force before that has forgotten nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 
@@ -34,8 +34,9 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// The state that `limit` begins with at `now`: that of the same limit among `others`, or else their counts. If
-    /// the same limit is there several times, the one in the `same_place` is taken, or the one that has counted most.
+    /// The state with which `limit` begins at `now`: the state of the same limit among `others`, or else their counts.
+    /// If the same limit is there several times, the one in the `same_place` is taken, or the one that has counted
+    /// most.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -55,8 +56,8 @@ impl CountedLimit {
         account
     }
 
-    /// Whether its state is also one of that limit. A window's state is the same for any count, unless rejected
-    /// requests count: then no more than its own count is stored.
+    /// Whether this state is also valid for that limit. A window's state is the same for any count, except for limits
+    /// that count rejected requests: their states hold no more than their own counts.
     fn counts_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
             LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
@@ -64,7 +65,7 @@ impl CountedLimit {
         }
     }
 
-    /// A window's count.
+    /// The count of a window.
     fn sum(&self, now: Nanos) -> u64 {
         let let_in = self.limit.let_in(&self.state, now);
         let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
@@ -82,7 +83,7 @@ impl CountedLimit {
         }
     }
 
-    /// Counts whichever is more: the level, or the admissions within the period.
+    /// Counts the larger of the two: the level, or the admissions within the period.
     fn begin_with(&mut self, level: Level, counted: Vec<(Nanos, u64)>, now: Nanos) {
         let period = self.limit.quota().period();
         let recent: Vec<_> =
@@ -144,7 +145,7 @@ impl Replaced {
         &self.0
     }
 
-    /// Forgets accounts that no longer count at `now`. Returns whether none is left.
+    /// Forgets accounts that no longer count at `now`. Returns whether all of them are gone.
     pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));
@@ -185,12 +186,12 @@ fn interval_ns(limit: &Limit) -> u64 {
     limit.quota().period_ns() / limit.quota().count()
 }
 
-/// The number of requests of a GCRA limit that are not paid off, in 2^-32 of one, rounded up.
+/// The number of requests of a GCRA limit that are not paid off yet, in units of 2^-32 request, rounded up.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u128);
 
 impl Level {
-    /// `requests` of them. The first one will be paid off `next_ns` from now.
+    /// The level of this number of requests, of which the first will be paid off `next_ns` from now.
     fn new(requests: u64, next_ns: u128, interval_ns: u64) -> Level {
         let unpaid = (next_ns << 32).div_ceil(u128::from(interval_ns)).min(1 << 32);
         Level((u128::from(requests - 1) << 32) + unpaid)
@@ -200,12 +201,12 @@ impl Level {
         self.min(Level(u128::from(requests) << 32))
     }
 
-    /// A begun one included.
+    /// The number of requests, including one that is partly paid off.
     fn requests(self) -> u64 {
         u64::try_from(self.0.div_ceil(1 << 32)).expect("made of a word")
     }
 
-    /// How long ago the first of them began to be paid off, if that takes `interval_ns`.
+    /// How long ago the first of the requests began to be paid off, if paying it off takes `interval_ns`.
     fn paid_ns(self, interval_ns: u64) -> u64 {
         let paid = (u128::from(self.requests()) << 32) - self.0;
         u64::try_from((paid * u128::from(interval_ns)) >> 32).expect("less than the interval")

@@ -14,7 +14,7 @@ pub struct LimitsState(Repr);
 
 #[derive(Clone, Debug)]
 enum Repr {
-    /// The state of one limit, which has replaced none that still counts.
+    /// The state of one limit that has not replaced any limit which still counts.
     One(LimitState),
     Many(Box<Many>),
 }
@@ -52,7 +52,7 @@ impl LimitsState {
         }
     }
 
-    /// The state of the only limit, if there is nothing else.
+    /// The state of the only limit, if the state contains nothing else.
     #[inline]
     pub(crate) fn only(&mut self) -> Option<&mut LimitState> {
         match &mut self.0 {

@@ -10,24 +10,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A [`TokenPool`] that a thread refills from the clock. [`take`](ManagedPool::take) returns at once.
-/// [`acquire`](ManagedPool::acquire) blocks until its tokens are there.
+/// [`acquire`](ManagedPool::acquire) blocks until its tokens are available.
 ///
 /// # Law
 ///
 /// At the moments start + i x `interval`, the pool is refilled with the tokens of the quota since the last refill:
-/// after a time t, floor(t x `count` / `period`) tokens have been refilled in all. Several overdue refills are done
+/// after a time t, a total of floor(t x `count` / `period`) tokens have been refilled. Several overdue refills are done
 /// as one. The pool is empty at first. No request overtakes those that are waiting.
 ///
 /// The *wait time* of a request is how late it starts: now minus the moment at which the quota had brought as many
 /// tokens as have been taken, including those of the request. A caller that blocked until its tokens came was early,
 /// so its wait time is close to zero. A caller that takes older tokens is as late as those tokens are old.
 ///
-/// A retry time supposes that nothing else is taken meanwhile, and ignores tokens that are
-/// [waiting](TokenPool::waiting) already. The request is admitted then, and might have been admitted earlier.
+/// A retry time assumes that no other request takes tokens before it, and ignores tokens that are
+/// [waiting](TokenPool::waiting) already. The request is admitted at that time, and might have been admitted earlier.
 ///
 /// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So the result
-/// of
-/// [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
+/// of [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
 ///
 /// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change is a
 /// refill as well, with the tokens that have come by then, and serves the callers that it admits. A change of the
@@ -113,7 +112,7 @@ impl ManagedPool {
         self.state().refill(self.clock.now());
     }
 
-    /// Takes `tokens` now and returns the wait time. Zero tokens are always there.
+    /// Takes `tokens` now and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
     /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the moment is [`Nanos::MAX`].
@@ -123,7 +122,7 @@ impl ManagedPool {
     }
 
     /// Blocks until `tokens` can be taken, after the callers that came before, and returns the wait time. Zero tokens
-    /// are always there.
+    /// are always available.
     ///
     /// # Errors
     /// [`AcquireError::Closed`] if the pool is closed before or meanwhile, [`AcquireError::ExceedsCapacity`] for more tokens
@@ -133,7 +132,7 @@ impl ManagedPool {
         Ok(self.clock.now() - intended)
     }
 
-    /// Blocks until `tokens` are taken. Returns when they had come.
+    /// Blocks until `tokens` are taken. Returns the moment at which the quota had brought them.
     fn intended_start(&self, tokens: u64) -> Result<Nanos, AcquireError> {
         let listener = {
             let mut state = self.state();

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a request did not get its tokens. None were taken.
+/// Why a request did not get its tokens. It has taken none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AcquireError {
@@ -22,12 +22,12 @@ pub enum AcquireError {
         "the request is larger than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
     ExceedsCapacity {
-        /// The most that the pool can hold.
+        /// The most tokens that the pool can hold.
         capacity: u64,
     },
 }
 
-/// The result for a caller that waits: when its tokens were there, on the quota's schedule.
+/// The result for a caller that waits: the moment at which its tokens had come, by the quota's schedule.
 pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ struct Level {
     pool: TokenPool,
     /// The number of tokens that were put into the pool since the start.
     refilled: u128,
-    /// The moment of the other fields.
+    /// The moment up to which the other fields are current.
     latest: Nanos,
 }
 
@@ -57,7 +57,7 @@ struct Waiter {
 
 impl Waiter {
     fn tell(self, answer: Answer) {
-        // The caller waits, so it listens.
+        // An error is impossible: the caller waits, so it listens.
         let _ = self.answer.send(answer);
     }
 }
@@ -79,8 +79,8 @@ impl Level {
         }
     }
 
-    /// The number of tokens that were taken out of the pool since the start: those that came, without those in its
-    /// two parts.
+    /// The number of tokens that were taken out of the pool since the start: all refilled tokens, minus those in the
+    /// active and the waiting pool.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
@@ -132,7 +132,7 @@ impl State {
         self.ticks.moment_after(self.level.latest)
     }
 
-    /// Serves waiting callers in FIFO order, as long as their tokens are there.
+    /// Serves waiting callers in FIFO order, as long as there are enough tokens for the next one.
     fn serve(&mut self) {
         while let Some(first) = self.queue.front() {
             if !self.level.pool.take(first.tokens) {
@@ -154,7 +154,7 @@ impl State {
         Ok(self.intended_start())
     }
 
-    /// The result of [`take`](State::take).
+    /// The result that [`take`](State::take) would have.
     pub(crate) fn peek(&self, tokens: u64, now: Nanos) -> Result<(), Rejected> {
         if tokens == 0 {
             return Ok(());
@@ -172,7 +172,7 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// Whether that many can be taken at this level. `is_free` if no caller waits for them.
+    /// Whether `tokens` can be taken at this level. `is_free` says that no caller waits for them.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -181,14 +181,14 @@ impl State {
         }
     }
 
-    /// The refill by which `tokens` are there, if no other request takes any.
+    /// The refill after which `tokens` are available, if no other request takes any.
     fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
         let total = level.refilled + level.pool.enough_for(tokens);
         let there = self.ticks.moment_from(self.flow.moment_of(total));
         there.max(self.ticks.moment_after(level.latest))
     }
 
-    /// Serves a caller at once if that is possible, or rejects it. `None`: the caller has to `queue`.
+    /// Serves a caller at once if that is possible, or rejects it. `None` if the caller has to `queue`.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -213,13 +213,13 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// The moment of a change that is made at `now`.
+    /// The moment that a change at `now` counts for: `now`, or the moment of the level if that is later.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }
 
-    /// Adds the tokens that have come by `now`, whether a refill is due or not, and serves waiting callers: after a
-    /// change.
+    /// Adds the tokens that have come by `now`, whether a refill is due or not, and serves waiting callers. Called
+    /// after a change.
     fn refill_anew(&mut self, now: Nanos) {
         if !self.closed {
             self.level.bring(&self.flow, now);
@@ -269,11 +269,11 @@ impl State {
     }
 }
 
-/// The number of tokens that have come by a moment, and the moment of each token. A change of the quota loses no more
-/// than the part of a token that comes in a nanosecond.
+/// The number of tokens that have come by a moment, and the moment of each token. A change of the quota loses less than
+/// the part of a token that comes in a nanosecond.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// Never empty; the last one is in force.
+    /// The stretches, of which the last is in force. There is at least one.
     stretches: VecDeque<Stretch>,
 }
 
@@ -282,9 +282,9 @@ pub(crate) struct Flow {
 pub(crate) struct Stretch {
     quota: Quota,
     start: Nanos,
-    /// The number of tokens that had come by the start.
+    /// The number of tokens that had come before this stretch.
     before: u128,
-    /// The part of the next token that had come, in 1 / `period`; below 1.
+    /// The part of the next token that had come before this stretch, in units of 1 / `period`; below 1.
     carry: u64,
 }
 
@@ -301,7 +301,7 @@ impl Flow {
         self.current().quota
     }
 
-    /// The number of tokens that have come by `moment`, not before the last change.
+    /// The number of tokens that have come by `moment`, which is not before the last change.
     pub(crate) fn brought_by(&self, moment: Nanos) -> u128 {
         let current = self.current();
         current.before + current.since(moment) / u128::from(current.quota.period_ns())
@@ -313,8 +313,8 @@ impl Flow {
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// From `now` on, tokens come at `quota`. The first `taken` tokens are no longer asked about, so their stretches
-    /// are dropped.
+    /// From `now` on, tokens come at `quota`. No caller will ask for the moments of the first `taken` tokens any more,
+    /// so their stretches are dropped.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;

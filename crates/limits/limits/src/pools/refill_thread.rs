@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// The origin, and one moment after each interval.
+/// An origin, and the moments after it, one for each interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     origin: Nanos,
@@ -16,7 +16,7 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// From `origin` on, every `interval`, 1 ns to 1 day.
+    /// Moments from `origin` on, one for each `interval` of 1 ns to 1 day.
     pub(crate) fn new(origin: Nanos, interval: Duration) -> Result<Ticks, QuotaError> {
         match u64::try_from(interval.as_nanos()) {
             Ok(interval_ns @ 1..=DAY_NS) => Ok(Ticks { origin, interval_ns }),
@@ -33,7 +33,7 @@ impl Ticks {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
 
-    /// The moment with that number; at most the last moment there is.
+    /// The moment with that number, but no later than the last possible moment.
     pub(crate) fn moment(&self, number: u64) -> Nanos {
         let nanos = number.saturating_mul(self.interval_ns);
         Nanos::from_nanos(self.origin.as_nanos().saturating_add(nanos))
@@ -65,7 +65,8 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Calls `refill` with the time, and again at the moment that it returns or earlier, and when it is woken.
+    /// Calls `refill` with the time. Calls it again at the moment that it returns or earlier, and when the thread is
+    /// woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -81,8 +82,8 @@ impl RefillThread {
                 if next <= now {
                     break; // the end of time
                 }
-                // A change after `refill` has looked ends this sleep too: the parker keeps the wake-up.
-                // Model: `a_change_reaches_the_refill_thread`.
+                // A change that is made after `refill` has read the state ends this sleep too: the parker keeps the
+                // wake-up. Model: `a_change_reaches_the_refill_thread`.
                 clock.park(&parker, next);
             }
         });
@@ -106,7 +107,7 @@ impl Drop for RefillThread {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // A refill that panicked has printed why.
+            // A refill that panicked has printed the reason.
             let _ = thread.join();
         }
     }

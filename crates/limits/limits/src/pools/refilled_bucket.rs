@@ -63,7 +63,7 @@ pub(crate) struct Stock {
     quota: Quota,
     capacity: u64,
     cost: u64,
-    /// Never above the capacity.
+    /// The tokens in the bucket, at most the capacity.
     tokens: u64,
     ticks: Ticks,
     /// The number of the tick of the last refill.
@@ -153,7 +153,7 @@ impl RefilledBucket {
         self.stock().quota
     }
 
-    /// Changes the capacity. Tokens that do not fit are gone.
+    /// Changes the capacity. Tokens that do not fit are discarded.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
@@ -161,7 +161,7 @@ impl RefilledBucket {
         self.stock().set_capacity(capacity, self.clock.now())
     }
 
-    /// The most tokens that it holds.
+    /// The most tokens that the bucket can hold.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.stock().capacity
@@ -198,7 +198,7 @@ impl Stock {
         Rejected::NotUntil(self.ticks.moment(self.refills.saturating_add(more)))
     }
 
-    /// The next refill comes one new period after the last one, or now if that has passed.
+    /// Changes the quota: the next refill comes one new period after the last one, or now if that has passed.
     fn set_quota(&mut self, quota: Quota, now: Nanos) -> Result<(), QuotaError> {
         self.refill(now);
         let last = self.ticks.moment(self.refills);

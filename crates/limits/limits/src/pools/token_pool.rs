@@ -1,4 +1,4 @@
-//! The token pool with backfill: its arithmetic.
+//! The arithmetic of the token pool with backfill.
 
 use crate::QuotaError;
 
@@ -47,7 +47,7 @@ pub struct TokenPool {
     share: u64,
     /// Tokens that can be taken: at most `size + share`.
     active: u64,
-    /// Wide enough for 2^64 refills of any size.
+    /// Tokens that wait for room. The type is wide enough for 2^64 refills of any size.
     waiting: u128,
     /// Fractions of a token that may be moved in addition, in 1 / `size`; below 1.
     carry: u64,
@@ -131,15 +131,15 @@ impl TokenPool {
         self.size + self.share
     }
 
-    /// The number of tokens, refilled in whatever portions, that is enough to make `wanted` of them active. `wanted`
-    /// is at most the capacity.
+    /// How many tokens have to be refilled, in any portions, until `wanted` of them are active. `wanted` is at most the
+    /// capacity.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));
         if to_move == 0 {
             return to_fill;
         }
-        // Each refilled token waits, and lets share / size of one be moved.
+        // Each refilled token waits, and allows share / size of a token to be moved.
         let refilled = (to_move * u128::from(self.size)).div_ceil(u128::from(self.share));
         to_fill + refilled.max(to_move)
     }

@@ -51,23 +51,23 @@ use nanopace_nanos::Nanos;
 pub struct AggregatedWindow {
     quota: Quota,
     slots: NonZeroU16,
-    /// In nanoseconds.
+    /// The width of a slot, in nanoseconds.
     width: u64,
 }
 
 /// The counts of an [`AggregatedWindow`].
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct AggregatedState {
-    /// Ascending by index.
+    /// The slots in use, in ascending order of their indices.
     slots: VecDeque<Slot>,
     total: u64,
-    /// When the latest of the forgotten slots left.
+    /// The moment at which the latest of the forgotten slots left.
     left: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Slot {
-    /// The number of slots before it since the clock's origin.
+    /// The number of slots between the clock's origin and this slot.
     index: u64,
     count: u64,
 }
@@ -172,7 +172,7 @@ impl Rule for AggregatedWindow {
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
         let index = now.as_nanos().max(state.left) / self.width;
-        // Other limits may have admitted more than fits beside it.
+        // Other limits may have admitted more than the rest of the count.
         let n = n.min(u64::MAX - state.total);
         state.total += n;
         match state.slots.back_mut() {

@@ -10,13 +10,12 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// A request for n is admitted if its window has admitted c so far and c + n <= `count`. A request from
-/// an earlier window than the latest one counts in the latest.
+/// A request for n is admitted if c + n <= `count`, where c is what its window has admitted so far. A request from an
+/// earlier window than the latest one counts in the latest.
 ///
-/// So each window admits at most `count`. But a span of the same length can lie across two
-/// windows. Up to **twice** `count` are admitted within one period, at the end of one window and the
-/// beginning of the next. That is the price of one word and one addition.
-/// [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
+/// So each window admits at most `count`. But a span of the same length can include parts of two windows: up to
+/// **twice** `count` are admitted within one period, at the end of one window and the beginning of the next. In return,
+/// the rule needs only one word and one addition. [`SlidingCounter`](crate::SlidingCounter) smooths this edge, and
 /// [`SlidingLog`](crate::SlidingLog) does not have it.
 ///
 /// # Cost

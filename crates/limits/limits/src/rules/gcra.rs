@@ -9,8 +9,9 @@ use crate::{Quota, QuotaError};
 /// # Law
 ///
 /// Take a quota of `count` per `period` T, a burst of B, and the interval I = T / `count`. The state is the
-/// *theoretical arrival time* S, which is 0 at first. A request for n at `now` computes max(S, `now`) + n I. If that
-/// is more than `now` + B I, the request is rejected and nothing changes. Otherwise it becomes the new S.
+/// *theoretical arrival time* S, which is 0 at first. A request for n at `now` computes max(S, `now`) + n I. If the
+/// result is more than `now` + B I, the request is rejected and nothing changes. Otherwise the result becomes the new
+/// S.
 ///
 /// So up to B requests are admitted at once after a long enough idle time. In any span of length L, at most B + L / I
 /// are admitted, however the requests arrive. With [`new`](Gcra::new) the burst is `count`, so nearly twice `count`

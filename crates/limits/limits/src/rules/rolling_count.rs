@@ -40,7 +40,7 @@ use nanopace_nanos::Nanos;
 #[derive(Clone, Debug)]
 pub struct RollingCount {
     interval: Duration,
-    /// When, and how many; the oldest in front, each moment once.
+    /// The moments and the numbers of events, the oldest first, each moment once.
     log: VecDeque<(Nanos, u64)>,
     total: u64,
     latest: Nanos,
@@ -116,7 +116,7 @@ impl RollingCount {
         moment + self.interval + Duration::from_nanos(1)
     }
 
-    /// Forgets the oldest events as long as `enough` remain without them.
+    /// Forgets the oldest events, as long as at least `enough` events remain.
     pub(crate) fn keep(&mut self, enough: u64) {
         while let Some(&(_, n)) = self.log.front() {
             if self.total - n < enough {

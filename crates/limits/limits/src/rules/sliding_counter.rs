@@ -1,24 +1,23 @@
-//! The sliding window counter: the current window, and the part of the last one that is less than a period ago.
+//! The sliding window counter: the current window, and the share of the previous window that is less than a period ago.
 
 use super::windows::{Counts, Windows};
 use crate::rules::room_beside;
 use crate::{Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
 
-/// The sliding window counter. It counts what the current window has admitted, and the part of the
-/// window before that is less than a period ago. This comes close to the
+/// The sliding window counter. It counts the requests of the current window, and a share of the requests of the
+/// previous window: the share of that window that is less than a period ago. The result is close to that of the
 /// [`SlidingLog`](crate::SlidingLog), in three words.
 ///
 /// # Law
 ///
-/// Say the current window has admitted c, the window before p, and the part e of the current
-/// window has gone by. A request for n is admitted if p (1 - e) + c + n <= `count`. This is computed in
-/// whole numbers, without rounding. A request from before the latest window counts as made at that
-/// window's beginning.
+/// Say the current window has admitted c, the previous window p, and the share e of the current window has passed. A
+/// request for n is admitted if p (1 - e) + c + n <= `count`. This is computed in whole numbers, without rounding. A
+/// request from before the latest window counts as made at that window's beginning.
 ///
-/// The rule supposes that the requests of the window before came evenly. If they did not, more than
-/// `count` may be admitted within one period, but fewer than twice as many: a period lies across two
-/// windows at most, and each of them admits at most `count`.
+/// The rule assumes that the requests of the previous window were spread evenly. If they were not, more than `count`
+/// may be admitted within one period, but fewer than twice as many: a period spans two windows at most, and each of
+/// them admits at most `count`.
 ///
 /// # Cost
 ///
@@ -65,7 +64,7 @@ impl SlidingCounter {
         self.latest(counts, now).let_in(&self.windows, now)
     }
 
-    /// The state with these counts, in the last window at the latest.
+    /// The state with these counts. A window after the last possible one counts as the last one.
     pub(crate) fn state(&self, counts: Counts) -> Counts {
         Counts { number: self.windows.at_most_last(counts.number), ..counts }
     }

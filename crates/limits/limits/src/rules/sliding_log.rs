@@ -10,22 +10,21 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// A request for n at t is admitted if at most `count` - n was admitted after t - period. Rejected requests
-/// are not remembered. The retry time is the moment at which enough of what is remembered is one
-/// period old.
+/// A request for n at t is admitted if at most `count` - n was admitted after t - period. Rejected requests are not
+/// remembered. The retry time is the moment at which enough of the remembered requests are one period old.
 ///
-/// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request is admitted if at
-/// most `count` - n *arrived* after t - period, whether they were admitted or not. A caller that
-/// keeps asking stays out. A caller that stays away until the retry time is admitted.
+/// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request is admitted if at most `count` - n
+/// *arrived* after t - period, whether they were admitted or not. A caller that keeps asking stays rejected. A caller
+/// that makes no request until the retry time is admitted.
 ///
 /// A moment that goes backwards counts as the latest moment at which a request arrived. A request
 /// for nothing, and one for more than `count`, does not count as an arrival.
 ///
 /// # Cost
 ///
-/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each moment that is remembered. There are
-/// at most `count` of them. This is true of the variant as well, because it forgets whatever could
-/// not cause a rejection any more. A decision takes constant time on average.
+/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each remembered moment. There are at most `count` of them, also
+/// in the variant, because it forgets requests that can no longer cause a rejection. A decision takes constant time on
+/// average.
 ///
 /// # Source
 ///
@@ -63,7 +62,7 @@ impl SlidingLog {
         SlidingLog { quota, counts_rejected: true }
     }
 
-    /// When a request for `n` is admitted that another limit rejects at `now`, if this one counts it.
+    /// When a request for `n` that another limit rejects at `now` is admitted, if this limit counts rejected requests.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &RollingCount,
@@ -93,7 +92,8 @@ impl SlidingLog {
 }
 
 impl Rule for SlidingLog {
-    /// The admitted requests of the period without its older end: to whole nanoseconds, an interval shorter by one.
+    /// The admitted requests of the period, whose older end is excluded: in whole nanoseconds, that is an interval that
+    /// is shorter by one.
     type State = RollingCount;
 
     fn fresh(&self) -> RollingCount {
@@ -116,7 +116,7 @@ impl Rule for SlidingLog {
         if !self.counts_rejected {
             return Err(Rejected::NotUntil(state.falls_to(most)));
         }
-        // This one counts too, so it is among the `most` that are within the period then.
+        // This request counts too, so it is among the `most` that are within the period then.
         Err(Rejected::NotUntil(with_this_one(state, now, most.checked_sub(n))))
     }
 
@@ -140,7 +140,7 @@ impl Rule for SlidingLog {
     }
 }
 
-/// When a request is admitted that counts from now on, beside `others`.
+/// When a request that counts from now on is admitted, beside `others`.
 fn with_this_one(state: &RollingCount, now: Nanos, others: Option<u64>) -> Nanos {
     others.map_or_else(|| state.empties(now), |others| state.falls_to(others))
 }

@@ -10,10 +10,10 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// Slots are counted from the clock's origin. At a moment in slot s, it counts the events of the slots s - N + 1 to
-/// s. That is never less than the exact count over N - 1 slots, and never more than the exact count over N slots. A
-/// jump of N slots or more forgets everything. A moment that goes backwards counts as the latest one. Sums stop at
-/// 2^64 - 1.
+/// Slots are counted from the clock's origin. At a moment in slot s, the ring counts the events of the slots s - N + 1
+/// to s. The result is never less than the exact count over N - 1 slots, and never more than the exact count over N
+/// slots. A jump of N slots or more forgets everything. A moment that goes backwards counts as the latest one. Sums
+/// stop at 2^64 - 1.
 ///
 /// # Cost
 ///
@@ -124,9 +124,9 @@ fn place<const N: usize>(number: u64) -> usize {
 /// N + 6 words and a lock ([`Locked`](crate::Locked)). A decision takes constant time on average, because each slot
 /// is emptied once.
 ///
-/// There is no ring without a lock. One was tried: a decision has to read all of the slots then, and took 176 ns
-/// instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. And requests that came at the same moment
-/// could reject each other, so that none of them was admitted.
+/// The crate has no ring without a lock. In an experiment with such a ring, a decision had to read all of the slots,
+/// and took 176 ns instead of 61 ns with ten slots, and 962 ns instead of 48 ns with 64. Requests that came at the same
+/// moment could also reject each other, so that none of them was admitted.
 ///
 /// # Source
 ///

@@ -62,9 +62,8 @@ impl TokenBucket {
     }
 
     /// A token bucket as a leaky meter, which is the same law: each request pours a drop into a bucket that holds
-    /// `capacity` of them and leaks at `quota`, and one that would make it overflow is rejected. Its level is the
-    /// capacity without the
-    /// [`tokens`](TokenBucket::tokens): 0 at first.
+    /// `capacity` drops and leaks at `quota`. A request that would make the bucket overflow is rejected. The level is
+    /// the capacity minus the [`tokens`](TokenBucket::tokens): 0 at first.
     ///
     /// # Errors
     /// As for [`new`](TokenBucket::new).
@@ -72,7 +71,7 @@ impl TokenBucket {
         TokenBucket::new(quota, capacity)
     }
 
-    /// This bucket, where a request takes `cost` tokens: 1 to the capacity.
+    /// This bucket, with a cost of `cost` tokens for each request: 1 to the capacity.
     ///
     /// # Errors
     /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for more than the
@@ -81,12 +80,11 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
-    /// This bucket, with `tokens` at `start`: 0 to the capacity.
+    /// This bucket, with a content of `tokens` at the moment `start`: 0 to the capacity.
     ///
-    /// If each key has a bucket of its own, all of them fill from `start` on, not from the key's first request. A
-    /// late key therefore finds its bucket as full as if it had been there from `start` on. A rejected request leaves
-    /// no state, so a bucket that began empty at the key's first request would begin again at each one, and never
-    /// fill.
+    /// If each key has its own bucket, all buckets fill from `start` on, not from the key's first request. The bucket
+    /// of a late key is therefore as full as if it had been there from `start` on. A rejected request leaves no state,
+    /// so a bucket that began empty at the key's first request would begin again at each request, and never fill.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.

@@ -109,8 +109,8 @@ impl VirtualSchedule {
         self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
     }
 
-    /// Where the next debt starts. Threads that ask at once see paid and unpaid debts in no order,
-    /// so this must not be a branch.
+    /// The moment at which the next debt starts. Threads that ask at the same time see paid and unpaid debts in no
+    /// order, so this must not be a branch.
     #[inline]
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.units.round_up(now))
@@ -121,7 +121,7 @@ impl VirtualSchedule {
         self.units.moment(self.base(owed, now)).max(now)
     }
 
-    /// The number of tokens that are gone at `now`, a begun one included.
+    /// The number of tokens that are gone at `now`, including a token that has partly come back.
     pub(crate) fn gone(&self, owed: u64, now: Nanos) -> u64 {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }
@@ -137,10 +137,11 @@ impl VirtualSchedule {
         self.units.moment(owed)
     }
 
-    /// Refunds `n` requests. Returns the new debt, and by how many requests it is less now, rounded up: 0 if nothing
-    /// was counted after these, because then no other debt is paid earlier. Debt that time has paid off stays paid.
+    /// Refunds `n` requests. Returns the new debt, and by how many requests it is less now, rounded up. That number is
+    /// 0 if no request was counted after these, because then no other debt is paid earlier. Debt that time has paid off
+    /// stays paid.
     ///
-    /// `owed_after` is the debt right after these requests were counted, and `gone_back` the number of requests that
+    /// `owed_after` is the debt right after these requests were counted, and `gone_back` is the number of requests that
     /// were refunded since.
     pub(crate) fn without(
         &self,
@@ -159,11 +160,12 @@ impl VirtualSchedule {
 
     /// A debt in requests, rounded up.
     fn in_requests(&self, units: u64) -> u32 {
-        // More than any receipt is for.
+        // A receipt never has more requests than this.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// The debt with `n` more, at most the limit; and how many of the `n` requests did not fit into that, rounded up.
+    /// The debt with `n` more, at most the limit; and how many of the `n` requests did not fit into the limit, rounded
+    /// up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -171,14 +173,15 @@ impl VirtualSchedule {
         (owing, self.in_requests(all - owing))
     }
 
-    /// When every request is paid off, also one before others that were refunded. A request is paid off at the latest
-    /// a whole burst after it was admitted, and the debt is never less than the moment of the last admission.
+    /// The moment from which every request is paid off, even a request that was made before refunded ones. A request is
+    /// paid off at the latest a whole burst after it was admitted, and the debt is never less than the moment of the
+    /// last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
 }
 
-/// Moments in units of an interval's k-th part.
+/// Converts moments to units, of which an interval has `k`.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     /// `k`: the interval in nanoseconds, rounded down.
@@ -196,7 +199,7 @@ impl Units {
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
     }
 
-    /// By how much the units fall short of the nanoseconds, in 2^-64 of a unit.
+    /// The difference between the nanoseconds and the units of a moment, in 2^-64 of a unit.
     #[inline]
     fn shortfall(&self, moment: Nanos) -> u128 {
         u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
@@ -207,7 +210,7 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// No branch, because a decision should be short between reading its word and writing it.
+    /// Has no branch, because a decision should be short between reading its word and writing it.
     #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
@@ -233,13 +236,13 @@ impl Units {
     }
 }
 
-/// Exact below 2^53.
+/// The number as an `f64`, exact below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a store counts in doubles")]
 pub(crate) fn double(number: u64) -> f64 {
     number as f64
 }
 
-/// The nearest whole number.
+/// The nearest whole number to this `f64`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -249,7 +252,7 @@ pub(crate) fn whole(number: f64) -> u64 {
     (number + 0.5) as u64
 }
 
-/// Makes a type with a field `schedule` a rule. Its state is one word, at first `$initial`.
+/// Implements the rule for a type with a field `schedule`. Its state is one word, which begins as `$initial`.
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {

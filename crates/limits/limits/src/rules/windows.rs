@@ -42,8 +42,8 @@ impl Divisor {
 pub(crate) struct Windows {
     length_ns: u64,
     divisor: Divisor,
-    /// The bits of a word beside a window's number. A quota's count always fits into them: number times length is
-    /// below 2^63 ns, and a quota counts no more than one per nanosecond.
+    /// The bits of a word that are left beside a window's number. A quota's count always fits into them: number times
+    /// length is below 2^63 ns, and a quota counts no more than one per nanosecond.
     spare_bits: u32,
 }
 
@@ -64,13 +64,13 @@ impl Windows {
         self.divisor.divide(moment.as_nanos())
     }
 
-    /// When a window begins, at most the end of time.
+    /// When a window begins, but no later than the last possible moment.
     #[inline]
     pub(crate) fn start(&self, number: u64) -> Nanos {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
 
-    /// The number, or that of the last window before the end of time.
+    /// This number, or the number of the last window before the end of time if that is lower.
     pub(crate) fn at_most_last(&self, number: u64) -> u64 {
         number.min(self.number(Nanos::MAX))
     }
@@ -86,7 +86,7 @@ impl Windows {
         number << self.spare_bits | count
     }
 
-    /// A window's number, and what is counted beside it.
+    /// The number of a window, and the count that is stored beside it.
     #[inline]
     pub(crate) fn unpack(&self, word: u64) -> (u64, u64) {
         (word >> self.spare_bits, word & self.most())
@@ -102,7 +102,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts in the window of that number, or in the latest one that was seen, if that is later.
+    /// The counts in the window of that number, or in the latest known window if that is later.
     #[inline]
     pub(crate) fn in_window(self, number: u64) -> Counts {
         match number.checked_sub(self.number) {
@@ -112,7 +112,7 @@ impl Counts {
         }
     }
 
-    /// The number of windows, from its own on, in which the counts matter.
+    /// The number of windows, from this window on, in which the counts matter.
     pub(crate) fn in_sight(&self) -> u64 {
         match (self.before, self.now) {
             (_, 1..) => 2,
@@ -131,8 +131,8 @@ impl Counts {
         [(before, self.before), (now, self.now)].into_iter().filter(|(_, count)| *count > 0)
     }
 
-    /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter), unless at once. These are
-    /// the counts at `now`, and `n` is not above `limit`.
+    /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter); none if they are admitted at
+    /// once. These are the counts at `now`, and `n` is not above `limit`.
     #[inline]
     pub(crate) fn slides_in(
         self,
@@ -144,7 +144,7 @@ impl Counts {
         let start = windows.start(self.number);
         let room = limit.checked_sub(self.now.saturating_add(n));
         if let Some(earliest_ns) = earliest_ns(windows, self.before, room) {
-            // It may exceed the last moment; then it is later than any `now`.
+            // The sum may exceed the last moment; then it is later than any `now`.
             let earliest = start.as_nanos() + earliest_ns;
             let is_later = earliest > now.max(start).as_nanos();
             return is_later.then(|| Nanos::from_nanos(earliest));
@@ -154,7 +154,7 @@ impl Counts {
         Some(next + Duration::from_nanos(earliest_ns))
     }
 
-    /// Refunds `n` in a window, if that is still in sight.
+    /// Refunds `n` in a window, if its count still matters.
     pub(crate) fn without(self, window: u64, n: u64) -> Counts {
         match self.number.checked_sub(window) {
             Some(0) => Counts { now: self.now.saturating_sub(n), ..self },

@@ -1,26 +1,26 @@
 //! The queue of requests that wait for a limit: FIFO, one queue for each key.
 //!
-//! Only the *first* in the queue asks the limits. They say from when on its request is admitted, and it asks
-//! again then. The others wait to become first. A request that leaves the first place, admitted or not, wakes
-//! the next one. So an admission takes one wake-up, however long the queue is, and no waiter overtakes another.
+//! Only the *first* in the queue asks the limits. The limits return the moment from which its request is admitted, and
+//! it asks again at that moment. The others wait to become first. A request that leaves the first place, admitted or
+//! not, wakes the next one. So an admission takes one wake-up, however long the queue is, and no waiter overtakes
+//! another.
 //!
-//! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is
-//! rejected ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first stores from when on it is admitted
-//! ([`LastTry`]), and the rejection names no earlier moment. A first that stops asking does not keep others out
-//! for ever: they yield until a second after the moment at which it should have asked again. A request that has
-//! become first and has not asked yet should ask at the moment at which another one first yields to it.
+//! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
+//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first stores from when on it is admitted ([`LastTry`]), and
+//! the rejection names no earlier moment. If the first stops asking, the others do not yield for ever: they yield until
+//! a second after the moment at which it should have asked again. A request that has become first and has not asked yet
+//! should ask at the moment at which another request first yields to it.
 //!
-//! The waiters of all keys are counted. If there are none, a request that does not wait learns that by one load.
-//! It loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks
-//! the limits under that lock. So a request that comes after that yields. Model:
-//! `nobody_overtakes_who_waits_for_a_limit`.
+//! The waiters of all keys are counted. A request that does not wait finds out by one load whether there are any. It
+//! loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks the limits
+//! under that lock. So a request that comes after that yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
 //! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter passes after
 //! the queue: an admitted request leaves the queue, and its caller sleeps then. If the caller is dropped
 //! meanwhile, the request is refunded.
 //!
-//! **A timeout that is too short fails at once.** The queue stores the cost of each waiter, so a [`Forecast`]
-//! can tell when a request would be admitted after all the others.
+//! **A timeout that is too short fails at once.** The queue stores the cost of each waiter, so a [`Forecast`] can
+//! compute when a request would be admitted after all the others.
 //!
 //! When a limit changes, or a reservation is refunded, the first in the queue is woken to ask again. It enters
 //! the queue before it asks, so no wake-up is lost: a change that it has not seen comes later, and wakes it.
@@ -40,7 +40,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long requests that do not wait yield to the first in the queue after it should have asked again.
+/// How long requests that do not wait still yield to the first in the queue, after the moment at which it should have
+/// asked again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.
@@ -58,7 +59,7 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// The first in the queue's latest try; none before it has asked.
+    /// The latest try of the first in the queue; none before it has asked.
     last_try: Option<LastTry>,
 }
 
@@ -70,9 +71,9 @@ struct Entry {
 /// The latest try of the first in the queue, which was not admitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastTry {
-    /// The moment from which on the request is admitted.
+    /// The moment from which the request is admitted.
     pub(crate) admitted_from: Nanos,
-    /// The moment at which its caller asks again at the latest.
+    /// The moment by which its caller asks again.
     pub(crate) again: Nanos,
 }
 
@@ -91,7 +92,7 @@ impl OneQueue {
 }
 
 impl<K: Hash + Eq> WaitQueue<K> {
-    /// No request waits.
+    /// A queue in which no request waits.
     #[must_use]
     pub fn new() -> WaitQueue<K> {
         let queues = Mutex::new(Queues { keys: HashMap::new(), last: 0 });
@@ -146,8 +147,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// The moment from which on the first in the key's queue is admitted, as far as it knows; none if the queue
-    /// is empty, or if the first has stopped asking.
+    /// The moment from which the first in the key's queue is admitted, by its latest try; none if the queue is empty,
+    /// or if the first has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -161,8 +162,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         (now <= again + GRACE).then_some(admitted_from)
     }
 
-    /// Enters the queue, or stays in it, and returns whether that is the first place. `waker` is woken when it has
-    /// become the first place, or when the first is to ask again.
+    /// Enters the queue, or stays in it, and returns whether the caller has the first place. `waker` is woken when the
+    /// caller gets the first place, or when it has the first place and should ask again.
     pub(crate) fn enter<Q>(
         &self,
         key: &Q,
@@ -207,7 +208,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Removes the cost of the holder of the ticket, which was admitted and is about to leave: it is counted already.
+    /// Removes the cost of the holder of the ticket, who was admitted and is about to leave. The cost is counted
+    /// already.
     pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
@@ -289,12 +291,12 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// The number of waiters ahead that a forecast looks at. With more of them, a request is admitted later than
+/// The number of waiters ahead that a forecast considers. With more waiters ahead, a request is admitted later than
 /// forecast.
 const MOST_AHEAD: usize = 1_000;
 
-/// Tells when a request is admitted after those ahead of it in the queue: a copy of the limits' state, and the
-/// costs of those ahead. It is made under the lock under which requests are decided, and used outside of it.
+/// Computes when a request is admitted after the requests ahead of it in the queue, from a copy of the limits' state
+/// and the costs of those requests. It is made under the lock under which requests are decided, and used outside of it.
 pub(crate) struct Forecast {
     limits: Arc<Limits>,
     state: LimitsState,
@@ -312,7 +314,7 @@ impl Forecast {
         Forecast { limits: Arc::clone(limits), state: state.clone(), now, ahead }
     }
 
-    /// When a request with these costs is admitted, if all those ahead stay, and all others come after it.
+    /// When a request with these costs is admitted, if all requests ahead of it stay, and all others come after it.
     ///
     /// # Errors
     /// [`CostsRejected`] if it never is.
@@ -324,7 +326,7 @@ impl Forecast {
         self.admit(costs)
     }
 
-    /// Admits a request as soon as it fits, and goes on from that moment.
+    /// Admits a request as soon as it fits, and continues from that moment.
     fn admit(&mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
         loop {
             let Err(rejected) = self.limits.admit(&mut self.state, self.now, costs) else {

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// The first in the queue asks again after this time at the latest, in case a limit was changed without a wake-up.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The limits of one key and their queue, as a [`Waiter`] needs them: those of a [`Limiter`](crate::Limiter), a
-/// `Keyed` or a limiter of your own.
+/// The limits of one key and their queue, in the form that a [`Waiter`] needs: implemented for a
+/// [`Limiter`](crate::Limiter), a `Keyed` or your own limiter.
 pub trait Waitable {
     /// The owned form of a key.
     type Key: Hash + Eq + Borrow<Self::Asked>;
@@ -34,8 +34,8 @@ pub trait Waitable {
     /// The clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
-    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. It may
-    /// run twice, and then nothing is left of the first time.
+    /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. The step
+    /// may run twice; then the first run has no effect.
     ///
     /// # Errors
     /// Those of the step, and other reasons to reject a request for the key.
@@ -60,21 +60,22 @@ pub enum Step<T> {
     Until(Nanos),
 }
 
-/// A request that waits. Dropping it leaves the queue and refunds what it has taken.
+/// A request that waits. Dropping it leaves the queue and refunds the costs that were counted.
 ///
-/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive one. An event loop of your own drives it with
-/// [`step`](Waiter::step).
+/// [`Limiter::wait`](crate::Limiter::wait) and `AsyncLimiter` drive waiters themselves. Your own event loop drives one
+/// by calling [`step`](Waiter::step).
 pub struct Waiter<'a, G: Waitable> {
     limiter: G,
     wait: Wait<'a>,
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// Set while jitter passes, after the queue: what to refund if the waiter is dropped, and when the jitter ends.
+    /// Set during the jitter, after the queue: the receipt to refund if the waiter is dropped, and the end of the
+    /// jitter.
     admitted: Option<(Receipt, Nanos)>,
 }
 
-/// How a wait ends.
+/// The result of a wait.
 type End<G> = Result<Duration, WaitError<<G as Waitable>::Refusal>>;
 
 impl<'a, G: Waitable> Waiter<'a, G> {
@@ -86,7 +87,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
     }
 
-    /// Is admitted if it is this request's turn. [`Step::Done`] has how long it waited.
+    /// Admits the request if it is its turn. [`Step::Done`] contains the time that it has waited.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.limiter.clock().now();
         if let Some((_, moment)) = self.admitted {
@@ -105,8 +106,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Is admitted at once if the queue is empty or the cost is zero, or fails if it is never admitted or too late.
-    /// `None` if it has to enter the queue.
+    /// Tries to be admitted at once, if the queue is empty or the cost is zero. Fails if the request is never admitted,
+    /// or too late. `None` if the request has to enter the queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -127,7 +128,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// The error of a request that need not wait, because it is never admitted, or too late.
+    /// The error of a request that need not wait, because it is never admitted or would be admitted too late.
     fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match G::not_until(&refusal) {
             None => Some(WaitError::Rejected(refusal)),
@@ -155,8 +156,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, and updates the queue under the same lock: the cost of an admitted request is counted;
-    /// otherwise the moment of the next try is stored. Forecasts for the requests after it need both.
+    /// Asks the limits, and updates the queue under the same lock: an admitted request is marked as counted; otherwise
+    /// the moment of the next try is stored. Forecasts for the requests after it need both.
     fn ask_limits(&self) -> Result<Option<Receipt>, G::Refusal> {
         let Wait { costs, jitter, .. } = self.wait;
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
@@ -199,8 +200,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Stays in the queue, unless the request would be admitted too late. That is forecast when the request is new,
-    /// and once more at its deadline.
+    /// Stays in the queue, unless the request would be admitted too late. This is forecast when the request is new, and
+    /// once more at its deadline.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {

@@ -63,7 +63,7 @@ fn jitter_is_random() {
     assert!(waited.iter().any(|waited| *waited > 2_000 * MS), "{waited:?}");
 }
 
-/// The refund wakes the next one.
+/// The refund wakes the next request in the queue.
 #[test]
 fn a_request_dropped_during_its_jitter_is_refunded() {
     let (clock, limiter) = limiter("10/day");

@@ -147,8 +147,8 @@ proptest! {
     }
 
     /// Requests that are admitted after a refund would have been admitted without the refunded request too. After a
-    /// refund, a limit that counts in windows is as if the request had never been, unless it was rejected others
-    /// meanwhile.
+    /// refund, a limit that counts in windows is as if the request had never been counted, unless it has rejected other
+    /// requests meanwhile.
     #[test]
     fn a_request_taken_back_makes_room_for_no_more_than_itself(
         limits in any_limits(), requests in any_requests(), first in 0..30_usize, length in 0..8_usize,
@@ -180,7 +180,7 @@ proptest! {
         }
     }
 
-    /// The same with many overlapping reservations, settled in any order.
+    /// This also holds for many overlapping reservations, settled in any order.
     #[test]
     fn overlapping_reservations_make_room_for_no_more_than_themselves(
         limits in any_limits(),

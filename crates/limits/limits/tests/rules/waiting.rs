@@ -67,7 +67,7 @@ proptest! {
         prop_assert!(let_in.is_sorted(), "{:?}", crowd.gone);
     }
 
-    /// Whether it left the queue, or during its jitter.
+    /// This holds whether a request left the queue, or left during its jitter.
     #[test]
     fn a_request_that_left_has_taken_nothing(events in any_events(2_000)) {
         let (clock, limiter) = limiter("1/ms burst 2, 1000/h sliding-log");
@@ -113,7 +113,7 @@ fn a_timeout_that_is_too_short_fails_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
-/// In case a limit was changed without a wake-up.
+/// It does so in case a limit was changed without a wake-up.
 #[test]
 fn the_first_asks_every_second() {
     let (_, limiter) = limiter("1/day");

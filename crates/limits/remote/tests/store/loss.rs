@@ -154,7 +154,7 @@ fn after_a_failover_the_other_server_decides() {
         users.try_acquire("alice").unwrap();
         until("the replica has it", || ask::<u64>(&second, &["EXISTS", "nanopace:{alice}"]) == 1);
 
-        // At first it only reads: it is no store then.
+        // At first the replica is read-only, so it cannot serve as the store.
         proxy.redirect(second.address());
         until("the replica refuses", || {
             users.try_acquire("alice") == Err(StoreError::Refused("READONLY".to_owned()).into())

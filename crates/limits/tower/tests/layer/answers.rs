@@ -60,7 +60,7 @@ fn a_call_of_grpc_gets_a_status() {
     }
 }
 
-/// So the message of gRPC is not encoded: its protocol asks for that only beyond these characters.
+/// So the gRPC message need not be encoded: the protocol requires that only for other characters.
 #[test]
 fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
     let texts: Vec<String> =

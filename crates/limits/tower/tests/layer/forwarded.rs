@@ -1,4 +1,4 @@
-//! Tests the address of a client in front of proxies: entries that a client sends itself never count.
+//! Tests the address of a client that is connected through proxies: entries that a client sends itself never count.
 
 use http::header::FORWARDED;
 use http::{HeaderName, HeaderValue, Request};

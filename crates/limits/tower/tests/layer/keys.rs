@@ -104,7 +104,7 @@ fn a_function_finds_keys_of_any_type() {
     assert_eq!(["/a", "/b", "/axe", "/"].map(status), [200, 200, 429, 400]);
 }
 
-/// By what a function makes of the request, as well as by a field of it.
+/// A key may be a field of the request, or what a function returns for the request.
 #[test]
 fn keys_have_limits_of_their_own() {
     let users = || {

@@ -57,7 +57,7 @@ proptest! {
         }
     }
 
-    /// Also if the next moment of the limits is not a whole second.
+    /// This holds even if the next moment of the limits is not a whole second.
     #[test]
     fn a_request_at_its_retry_time_is_admitted(
         text in prop::sample::select(vec!["7/s", "3/10s burst 2", "5/s, 11/min in 6", "3/7s fixed-window"]),
@@ -98,7 +98,7 @@ fn limits_change_while_they_are_in_use() {
     assert_eq!(field(&response, "ratelimit-policy"), r#""2/h";q=2;w=3600"#);
 }
 
-/// Services of the same layer and of its clones, and clones of services.
+/// This includes services of the same layer and of its clones, and clones of services.
 #[test]
 fn all_services_of_all_threads_share_the_limits() {
     let layer = by_header("150/h", &ManualClock::new());

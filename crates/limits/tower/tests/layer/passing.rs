@@ -62,7 +62,7 @@ fn it_is_ready_when_the_inner_service_is() {
     for readiness in [Poll::Pending, Poll::Ready(Ok(())), Poll::Ready(Err("broken"))] {
         let mut service = limited(readiness, Ok(()));
         assert_eq!(service.poll_ready(&mut context), readiness);
-        // Also when the limit is used up.
+        // A limit that is used up does not change the readiness.
         let _ = (answer(&mut service), answer(&mut service));
         assert_eq!(service.poll_ready(&mut context), readiness);
     }

@@ -19,8 +19,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// How many slots have been claimed in all, when `next` is the next position to be claimed. It must not be more
-    /// than half of all positions away from that of the last call.
+    /// The total number of slots that have been claimed, when `next` is the next position to be claimed. It must not be
+    /// more than half of all positions away from that of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);
@@ -115,8 +115,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts. Returns the next position to be claimed, and how many slots have been claimed in all.
-    /// Called long before positions wrap around.
+    /// Updates the counts. Returns the next position to be claimed, and the total number of claimed slots. Called long
+    /// before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.claimed_by(next);

@@ -8,7 +8,8 @@ pub(super) struct Lane {
     /// The slots that the lane has taken and not started: this many from the first on.
     first: u64,
     slots: u64,
-    /// The number of slots started since it read the clock, and when it read it. All possible pairs.
+    /// The possible pairs of the number of slots that the lane has started since it read the clock, and the moment of
+    /// that reading.
     paces: Vec<(f64, f64)>,
 }
 
@@ -18,7 +19,7 @@ const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
 impl Lane {
-    /// How many slots it may take at once.
+    /// How many slots the lane may take at once.
     fn most(&self, now: f64) -> f64 {
         let at_pace = |&(used, read_at): &(f64, f64)| {
             let used = used.min(MOST);
@@ -46,7 +47,7 @@ impl State {
                 granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
             self.take_ahead(lane, ahead);
             let lane = &mut self.lanes[lane];
-            // It goes on with the slots that it held, or it has read the clock and holds new ones.
+            // The lane goes on with the slots that it held, or it has read the clock and holds new ones.
             if held > 0 && ahead + 1 == held {
                 lane.paces.iter_mut().for_each(|(used, _)| *used += 1.0);
             } else {
@@ -62,7 +63,7 @@ impl State {
         Ok((answer, at))
     }
 
-    /// The slots that it takes ahead are a row, are due, and are not judged by the policy.
+    /// Takes slots ahead. They are a row, are due, and are not judged by the policy.
     fn take_ahead(&mut self, lane: usize, ahead: u64) {
         let slots: Vec<u64> = (0..ahead).map(|_| self.take()).collect();
         assert!(slots.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a lane takes slots in a row");

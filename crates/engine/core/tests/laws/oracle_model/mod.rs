@@ -1,5 +1,5 @@
-//! A plain pacer under a mutex, written from DESIGN's definitions and in floating point: the oracle of
-//! `tests/oracle.rs`.
+//! A plain pacer under a mutex, written in floating point from the definitions in the page on the design. It is the
+//! oracle of `oracle.rs`.
 //!
 //! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a nanosecond here, while the
 //! real pacer may use whole ones. The plain pacer claims one slot at a time, forgets nothing, and takes the time as an
@@ -255,7 +255,7 @@ impl Oracle {
         state.set_load(Pace::Interval(interval), now);
     }
 
-    /// From its beginning.
+    /// Sets a shape, from its beginning.
     pub(crate) fn set_shape(&self, pace: impl Fn(f64) -> Pace, now: f64) {
         let mut state = self.state();
         let now = state.schedule_time(now);

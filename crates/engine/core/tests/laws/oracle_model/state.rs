@@ -74,7 +74,7 @@ impl State {
         self.had_shape |= self.load.is_shape();
     }
 
-    /// From now on the schedule goes at the load's pace.
+    /// The schedule follows the load's pace from now on.
     pub(super) fn go_on(&mut self, now: f64) {
         self.append(&self.load.clone(), now);
         self.re_anchor_pay_back(now);
@@ -111,8 +111,8 @@ impl State {
         self.on_piece(slot, |piece| piece.from <= slot)
     }
 
-    /// The same for the next slot. If it lies where the shape ends, the real pacer may reach it a little earlier: at
-    /// the end of a wave the last 10^-12 of a slot takes some microseconds.
+    /// Where the time of the next slot begins. If that slot lies where the shape ends, the real pacer may reach it a
+    /// little earlier: at the end of a wave the last 10^-12 of a slot takes some microseconds.
     fn passes(&self, next: u64) -> When {
         let begins = self.begins(index(next));
         if begins.at.is_finite() {
