@@ -1,4 +1,4 @@
-//! Defines the options of `nanopace plan`. The texts here are its `--help` page.
+//! Defines the options of `nanopace plan`. Their doc comments are its `--help` page.
 
 use crate::console::human::positive_duration;
 use crate::load::schedule::args::ScheduleArgs;
@@ -23,7 +23,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Show this much of the load [default: all of it; the first minute of one without an end]
+    /// Show this much of the load [default: all; the first minute if it has no end]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
