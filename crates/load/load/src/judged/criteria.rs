@@ -4,21 +4,21 @@
 //! do not matter, and the names of figures may be in capitals.
 //!
 //! - A percentile from `p0` to `p100` (such as `p99` or `p99.9`), `mean`, `min` or `max`, of `wait`, `service`,
-//!  `response` or `setup` (connection setup) times. The two words may be in either order. The limit is a time: `50ms`,
-//!  `1.5s`.
+//!   `response` or `setup` (connection setup) times. The two words may be in either order. The limit is a time: `50ms`,
+//!   `1.5s`.
 //! - The same statistics of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the items of
-//!  responses are timed, and of `sending` and `reading` times, if kernel timestamps are enabled.
+//!   responses are timed, and of `sending` and `reading` times, if kernel timestamps are enabled.
 //! - `count` of any of these times. The limit is a count.
 //! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished`, `unstarted`: counts.
 //! - `errors` (failed per started), `ratio` (started per scheduled), `gaps` (the share of gaps within 25 % of nominal).
-//!  The limit is a share: `0.1%`, `0.001`.
+//!   The limit is a share: `0.1%`, `0.001`.
 //! - `achieved`: requests started per second. The limit is a rate: `4.9k/s`.
 //! - `lateness target`, `lateness generator`: times.
 //! - `confidence p99`, `confidence p99.9 service`: the distance from a percentile of `response`, `service` or `wait`
-//!  times to the farther end of its 95 % confidence interval. The limit is a share of the percentile.
+//!   times to the farther end of its 95 % confidence interval. The limit is a share of the percentile.
 //!
 //! - Service and response times, `errors`, `completed` and `failed` can be those of one label: `p99 response of
-//!  "order"`.
+//!   "order"`.
 //!
 //! Times are as exact as the histograms that store them. Every value is the largest of its bucket (for `min`, the
 //! smallest). A message about a missed criterion shows as many digits as are needed to see the difference.
@@ -30,7 +30,6 @@
 //!
 //! A figure that a run does not have misses every criterion. For example, a limit on the p99 of response times must
 //! fail if no request received a response.
-//! request was answered.
 
 mod figure;
 mod goal;

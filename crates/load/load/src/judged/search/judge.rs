@@ -194,10 +194,10 @@ impl Promise {
     ///
     /// * The verdict is that the target fails: errors.
     /// * The verdict is that the generator fails or fell behind, or that both fell behind and the generator caused more
-    ///  of the lateness than the target: the generator.
+    ///   of the lateness than the target: the generator.
     /// * Too many requests failed: errors.
     /// * The objective would have been met without the time that requests waited: the generator if it caused more of
-    ///  the lateness, otherwise the connections.
+    ///   the lateness, otherwise the connections.
     /// * Otherwise the responses themselves took too long: the target if all connections were busy, otherwise latency.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
