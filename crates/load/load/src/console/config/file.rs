@@ -163,7 +163,6 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 
 /// Checks whether clap accepts the arguments of one option. Conflicts and dependencies between options are checked
 /// later, with all arguments together.
-/// checked later, with all arguments together.
 fn check(options: &Command, arguments: &[String]) -> Result<(), String> {
     let words = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let elsewhere = |error: &Error| {
