@@ -35,7 +35,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write when each request is to start, in seconds, one per line; - is standard output
+    /// Write the intended start of each request in seconds, one per line; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 }

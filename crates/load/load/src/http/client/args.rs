@@ -44,7 +44,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
     pub(crate) form: Vec<Field>,
 
-    /// Speak HTTP/2 only [default: HTTP/1.1]
+    /// Use HTTP/2 only [default: HTTP/1.1]
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 

@@ -15,7 +15,7 @@ pub(crate) struct DataArgs {
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// Begin again after the last row, or stop the load
+    /// Start over after the last row, or stop the load
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }
