@@ -1,4 +1,4 @@
-//! The waiting of a node before its run starts.
+//! Limits how long a node waits before its run starts.
 
 use crate::error::FleetError;
 use crate::start_barrier::Waits;
@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a node that waits looks at the run.
+/// The interval at which a waiting node reads the run.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The waiting of a node, which does not last longer than a limit.
+/// The waiting of a node, which is limited in time.
 pub(crate) struct Waiting<W> {
     watch: W,
     began: Instant,
@@ -21,7 +21,7 @@ impl<W: FnMut(Waits) -> ControlFlow<()>> Waiting<W> {
         Waiting { watch, began: Instant::now(), limit }
     }
 
-    /// Waits a little longer, unless it has lasted too long or is broken off.
+    /// Waits a little longer. Fails if the limit has passed, or if `watch` ends the wait.
     pub(crate) fn goes_on(&mut self, waits: Waits) -> Result<(), FleetError> {
         if (self.watch)(waits).is_break() {
             return Err(FleetError::Waiting(waits));

@@ -1,34 +1,34 @@
-//! The clock of a run: a node's own clock, led by the store's.
+//! Implements the clock of a run: a node's own clock, which is corrected to follow the store's clock.
 
 use crossbeam_utils::atomic::AtomicCell;
 use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The moments of a run, in nanoseconds since it began. The clock never goes back, and runs a little faster or slower
-/// than the machine's clock. It makes no steps, except after the machine's clock has made one.
+/// Tells the time of a run, in nanoseconds since the run began. The clock never goes back, and runs slightly faster or
+/// slower than the machine's clock. It makes a step only after the machine's clock or the store's clock has made one.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
 
 #[derive(Debug)]
 struct Inner<C> {
     base: C,
-    /// Written by the node's thread alone; readers get all of it or the one before.
+    /// Written only by the node's thread. A reader gets either the new or the previous mapping as a whole.
     mapping: AtomicCell<Mapping>,
 }
 
-/// How moments of the machine's clock become moments of the run.
+/// Maps times of the machine's clock to times of the run.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
-    /// A moment of the machine's clock, in nanoseconds. Earlier ones count as this one.
+    /// A time of the machine's clock, in nanoseconds. Earlier times count as this one.
     base_ns: u64,
-    /// The moment of the run at that time, in nanoseconds.
+    /// The time of the run at `base_ns`, in nanoseconds.
     run_ns: u64,
-    /// How much faster the run's clock runs than the machine's, in parts of 10^9; at -10^9 it stops.
+    /// How much faster the run's clock is than the machine's clock, in parts of 10^9. At -10^9, it stands still.
     faster_ppb: i64,
 }
 
-/// The run's clock is stopped.
+/// The value of `faster_ppb` at which the run's clock stands still.
 const STANDS: i64 = -1_000_000_000;
 
 /// The largest correction of the clock's rate, in parts of 10^9.
@@ -44,14 +44,14 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// A clock that is stopped at the beginning of the run.
+    /// Creates a clock that stands still at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// A clock that is stopped at the beginning of the run and uses another clock of the machine.
+    /// Creates a clock that stands still at the beginning of the run, and uses `base` as the machine's clock.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -65,8 +65,9 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.load().at(self.base_ns())
     }
 
-    /// Sets the clock to the store's time, as measured by a round trip. If the store's time is earlier than the
-    /// clock's, for example before the run's beginning, the clock stops until the store's time has caught up.
+    /// Sets the clock to the store's time, which a round trip has measured. If the store's time is earlier than the
+    /// clock's, for example before the beginning of the run, the clock stands still until the store's time has caught
+    /// up.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);
@@ -77,12 +78,12 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Whether the clock was stopped at a moment of the machine's clock, because the store's time had not caught up.
+    /// Whether the clock stood still at a time of the machine's clock, because the store's time had not caught up.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
 
-    /// Runs faster than the machine's clock by `faster_ppb` from now on.
+    /// Makes the clock run faster than the machine's clock by `faster_ppb` from now on.
     fn lead(&self, faster_ppb: i64) {
         let base_ns = self.base_ns();
         let run_ns = self.0.mapping.load().at(base_ns);
@@ -96,10 +97,10 @@ impl<C: Clock> Clock for RunClock<C> {
     }
 }
 
-/// Clocks that differ by less may have been read as exactly as they can be.
+/// A difference between clocks below which it can be an error of reading them.
 const LEAST_STEP_NS: u64 = 1_000_000;
 
-/// One round trip: the store's clock was read between two readings of the machine's.
+/// One round trip, in which the store's clock was read between two readings of the machine's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) sent_ns: u64,
@@ -116,8 +117,8 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// Whether both clocks have advanced by the same time between this round trip and a later one, as far as that can
-    /// be measured.
+    /// Whether both clocks have advanced by the same time between this round trip and a later one, within the accuracy
+    /// of the measurements.
     fn agrees(&self, later: &Sample) -> bool {
         let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
         let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);
@@ -125,19 +126,19 @@ impl Sample {
         of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
-    /// A moment of the machine's clock, and the moment of the run at that time.
+    /// The time of the machine's clock in the middle of the round trip, and the time of the run then.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
 
-    /// How far the store is ahead of a clock that follows it.
+    /// How far the store's clock is ahead of this clock.
     fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
         let (at_ns, run_ns) = self.run_at(origin_us);
         run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
     }
 
-    /// Whether the store's clock is off by more than a frame, whichever way took the time of the round
-    /// trip.
+    /// Whether the store's clock is off by more than a frame, however the time of the round trip is divided between the
+    /// two directions.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -149,11 +150,12 @@ impl Sample {
     }
 }
 
-/// How many round trips a node makes before it joins, to measure the round-trip time and the store's time. While it
-/// waits for others it makes more, and uses this number of the latest ones. When a clock was set, it begins again.
+/// The number of round trips that a node makes before it joins, to measure the round-trip time and the store's time.
+/// While it waits for other nodes, it makes more round trips, and uses this number of the latest ones. After a clock
+/// was set, it starts again.
 const SAMPLES: usize = 8;
 
-/// The last round trips before a node begins.
+/// The latest round trips before a node begins.
 #[derive(Debug, Default)]
 pub(crate) struct Samples(VecDeque<Sample>);
 
@@ -172,58 +174,59 @@ impl Samples {
         self.0.len() >= SAMPLES
     }
 
-    /// The one that took the least time.
+    /// The round trip that took the least time.
     ///
     /// # Panics
-    /// If there are no round trips.
+    /// Panics if there are no round trips.
     pub(crate) fn best(&self) -> Sample {
         let best = self.0.iter().min_by_key(|sample| sample.round_trip_ns());
         *best.expect("they are enough")
     }
 }
 
-/// Leads a clock by the round trips that took the least time.
+/// Corrects a clock, using the round trips that took the least time.
 #[derive(Debug)]
 pub(crate) struct Leader {
     best: Option<Sample>,
-    /// When it led the clock last.
+    /// The time at which the clock was last corrected.
     since_ns: u64,
-    /// How much slower than the store's the machine's clock has turned out to be, in parts of 10^9.
+    /// How much slower the machine's clock is than the store's clock, as measured so far, in parts of 10^9.
     slower_ppb: i64,
-    /// None while the store's clock is right.
+    /// `None` while the store's clock is right.
     off: Option<Off>,
-    /// By how much the clock was set to follow the store's, in total.
+    /// The total time by which the clock was set to follow the store's clock.
     stepped_ns: u64,
 }
 
-/// The store's clock is off.
+/// The state while the store's clock is off.
 #[derive(Debug)]
 struct Off {
     since_ns: u64,
     samples: Samples,
 }
 
-/// The clock's rate is corrected after each period of this length, and its offset is made up for in twice that time. A
-/// constant difference between the clocks is learnt in about ten times this period.
+/// The time between two corrections of the clock's rate. The offset of the clock is reduced by half in each of these
+/// periods. A constant difference between the rates is measured in about ten periods.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// The store's clock is off for this time, or for ten frames, before the run's clock follows it.
+/// How long the store's clock must be off before the run's clock follows it; at least ten frames.
 const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
-    /// Lets a clock follow the store's by this round trip, to lead it from then on.
+    /// Sets a clock to the store's time by this round trip, to correct it from then on.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
     }
 
-    /// By how much the clock was set to follow the store's, in total.
+    /// The total time by which the clock was set to follow the store's clock.
     pub(crate) fn stepped_ns(&self) -> u64 {
         self.stepped_ns
     }
 
-    /// Takes a round trip into account. The clock is led if the store's is right. It follows the store's by a step if
-    /// that has been off for two seconds: one of them was set, or the machine was suspended.
+    /// Takes a round trip into account. If the store's clock is right, the run's clock is corrected. If the store's
+    /// clock has been off for two seconds (or ten frames), the run's clock follows it in one step: either one of the
+    /// clocks was set, or the machine was suspended.
     pub(crate) fn take<C: Clock>(
         &mut self,
         clock: &RunClock<C>,
@@ -251,7 +254,7 @@ impl Leader {
         }
     }
 
-    /// Leads the clock once in each window.
+    /// Corrects the clock once in each window.
     fn lead<C: Clock>(&mut self, clock: &RunClock<C>, sample: Sample, origin_us: i64) {
         let is_better = |best: &Sample| sample.round_trip_ns() < best.round_trip_ns();
         if self.best.as_ref().is_none_or(is_better) {
@@ -263,8 +266,8 @@ impl Leader {
         let Some(best) = self.best.take() else { return };
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
-        // A nanosecond in each second is one part of 10^9. A sixteenth is as much as can be learnt
-        // from each window without swinging, if half of what it is off is made up for.
+        // One nanosecond per second is one part of 10^9. With half of the offset corrected in each window, learning a
+        // sixteenth of it per window is the most that causes no oscillation.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
     }

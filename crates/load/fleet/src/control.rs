@@ -11,20 +11,20 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a change is tried if others change the run at the same moment.
+/// The number of attempts at a change if others change the run at the same moment.
 const TRIES: usize = 20;
 
-/// The time in which a node receives a change, unless it is cut off or its frames are very long.
+/// The time within which a node receives a change, unless it is cut off or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
-/// How often a caller that waits for that reads the run.
+/// The interval at which a caller that waits for this reads the run.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads the state of a run and changes its load, from any machine.
 ///
-/// Changes are in force for all nodes from the same slot on, some frames from now. A change is done when a node has
-/// reported that it knows of it, about two frames later: then it outlives the store's data. Otherwise the error is
-/// [`FleetError::Unheard`], and nodes may still receive the change.
+/// A change is in force for all nodes from the same slot on, some frames from now. A call returns when a node has
+/// reported that it knows the change, about two frames later. From then on, the change survives a loss of the store's
+/// data. If no node reports it in time, the error is [`FleetError::Unheard`], and nodes may still receive the change.
 ///
 /// ```no_run
 /// use nanopace_fleet::Control;
@@ -42,29 +42,29 @@ pub struct Control(Mutex<RedisStore>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunStatus {
-    /// A number that identifies the run: another run may have the same name later.
+    /// The ID of the run. Another run may have the same name later.
     pub id: String,
-    /// Whether it has started.
+    /// Whether the run has started.
     pub has_started: bool,
-    /// Whether all its nodes are done.
+    /// Whether all nodes of the run have finished.
     pub has_ended: bool,
-    /// Whether it is paused.
+    /// Whether the run is paused.
     pub is_paused: bool,
-    /// How many nodes there are now.
+    /// The number of nodes at present.
     pub nodes: u32,
-    /// How many have to be there before it starts.
+    /// The number of nodes that must join before the run starts.
     pub awaited: u32,
     /// How long the load has been running.
     pub elapsed: Duration,
-    /// How long the load is; none if it never ends.
+    /// The length of the load; `None` if it has no end.
     pub duration: Option<Duration>,
-    /// The whole load, with all changes so far.
+    /// The whole load, including all changes so far.
     pub shape: String,
-    /// How its slots arrive.
+    /// The arrival process of the load.
     pub arrivals: String,
-    /// How long a frame is.
+    /// The length of a frame.
     pub frame: Duration,
-    /// How often nodes have filled the store again.
+    /// How often nodes have restored the store's data.
     pub repairs: u64,
 }
 
@@ -76,7 +76,7 @@ struct Now {
 }
 
 impl Control {
-    /// The run `name` at the store with the address `url`.
+    /// Connects to the run `name` at the store with the address `url`.
     ///
     /// # Errors
     /// [`FleetError::Address`], [`FleetError::Tls`] and [`FleetError::Name`].
@@ -113,15 +113,15 @@ impl Control {
         })
     }
 
-    /// The account of each slot up to now. It ends with the load, and no later than the moment at which the last node
-    /// left.
+    /// The account of all slots up to now. It covers at most the time up to the end of the load, or up to the moment at
+    /// which the last node left.
     ///
     /// # Errors
     /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
-            // Some slots of the current frame may have started, and the clocks of nodes may be a little ahead.
+            // Some slots of the current frame may have started, and the clocks of nodes may be slightly ahead.
             let now = run.frames.at(elapsed_ns + run.frames.frame_ns / 4) + 1;
             let until = load.end().unwrap_or(u64::MAX).min(left(&run).unwrap_or(now));
             if let Some(account) = account(&mut *self.store(), &run, &mut load, until)? {
@@ -131,8 +131,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// The final results of nodes that are done, and the last interim results of the others, if they have reported any.
-    /// Sorted by the number of the node.
+    /// The results that nodes have reported, sorted by node number. These are the final results of nodes that have
+    /// finished, and the last interim results of the other nodes.
     ///
     /// # Errors
     /// [`FleetError::NoRun`] and [`FleetError::Store`].
@@ -145,7 +145,7 @@ impl Control {
         }
     }
 
-    /// The rate of the whole fleet from now on. The load ends when it would have ended.
+    /// Changes the rate of the whole fleet. The end of the load does not change.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -167,7 +167,7 @@ impl Control {
         })
     }
 
-    /// The load of the whole fleet from now on, from the shape's beginning. A pause ends.
+    /// Replaces the load of the whole fleet by a shape, which begins at its start. This ends a pause.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -178,7 +178,7 @@ impl Control {
         })
     }
 
-    /// Starts nothing from now on. The time of the load is paused too.
+    /// Pauses the load of the whole fleet. The load is resumed where it was paused.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -203,7 +203,7 @@ impl Control {
         })
     }
 
-    /// The load ends now.
+    /// Ends the load.
     ///
     /// # Errors
     /// [`FleetError`].
@@ -220,7 +220,7 @@ impl Control {
     ) -> Result<(), FleetError> {
         for tried in 0..TRIES {
             let Now { run, load, elapsed_ns } = match self.started() {
-                // It was there: the nodes will fill the store again.
+                // The run existed before, so the nodes will restore the store's data.
                 Err(FleetError::NoRun) if tried > 0 => {
                     thread::sleep(LOOK);
                     continue;
@@ -231,7 +231,7 @@ impl Control {
                 return Err(FleetError::Over);
             }
             let latest = run.versions.last().map_or(0, |latest| latest.from);
-            // A frame more, because the answer takes its time.
+            // One more frame, because the answer takes some time.
             let from = (run.first_unopened(elapsed_ns) + 1).max(latest + 1);
             let version = edit(&load, fastrand::u64(1..), from)?;
             let known = run.versions.len() as u64;
@@ -248,14 +248,14 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows of a version: then it outlives the store's data. False if it was lost before that.
-    /// `before`: the run without it.
+    /// Waits until a node knows a version, so that it survives a loss of the store's data. Returns `false` if the
+    /// version was lost before that. `before` is the run without the version.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {
             thread::sleep(LOOK);
             match self.is_known(before, version) {
-                // The nodes will fill the store again.
+                // The nodes will restore the store's data.
                 Ok(None) | Err(FleetError::NoRun) => {}
                 known => return known.map(|known| known == Some(true)),
             }
@@ -263,7 +263,8 @@ impl Control {
         Err(FleetError::Unheard(HEARD_IN))
     }
 
-    /// `true` as soon as a node knows of a version that the store has; `false` if the version was lost.
+    /// `Some(true)` if a node knows the version, `Some(false)` if the version was lost, and `None` if it is only in the
+    /// store.
     fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {
@@ -305,7 +306,7 @@ impl Control {
     }
 }
 
-/// Nothing starts until the load is changed.
+/// A shape in which nothing starts until the load is changed.
 fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }

@@ -1,16 +1,17 @@
-//! Decides what a node does and when, without threads, clocks and connections. A [`Core`] takes the time and the
-//! store's answers. It returns the next request to the store, and the slots that the node's pacer may start.
+//! Decides what a node does and when, without threads, clocks and connections. A [`Core`] gets the time and the store's
+//! answers. It returns the next request to the store, and the slots that the node's pacer may start.
 //!
-//! A *frame* is a short part of the schedule, a *track* one slot in sixteen of it, or in more, and a
-//! [`Portion`] some tracks of one frame. A node *claims* tracks at the store before their frame *closes*;
-//! the [`FrameWindow`] has the frames around now. When no answer comes in time, the node decides alone: it is
-//! *blind*, runs the tracks that are its own by the roster, and *marks* them at the store when it can.
-//! Frames that are old enough are *counted*: their slots by owner are kept, and who owned which is forgotten.
+//! A *frame* is a short part of the schedule. A *track* is one slot in sixteen of it, or in more. A [`Portion`] is a
+//! set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. The [`FrameWindow`]
+//! contains the frames around the current one. If an answer does not arrive in time, the node decides alone: it is
+//! *blind*, runs its own tracks according to the roster, and *marks* them at the store as soon as it can. Frames that
+//! are old enough are *counted*: the number of slots of each owner is kept, and the owners of the single tracks are
+//! forgotten.
 //!
 //! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the answers.
-//! `versions` replaces the load under a running pacer, and `cut` is what the pacer gives up then. `unclaimed` records
-//! what was run without a claim, and `counts` handles the old frames. All moments are those of the run, in nanoseconds.
-//! `docs/FLEET-PROTOCOL.md` explains the terms.
+//! `versions` replaces the load while the pacer is running, and `cut` is what the pacer gives up in that case.
+//! `unclaimed` records tracks that were run without a claim, and `counts` handles old frames. All times are those of
+//! the run, in nanoseconds. `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use crate::error::FleetError;
 use crate::frame_window::{FrameWindow, Stage};
@@ -36,88 +37,91 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// A node's thread that has not run for this long plus half a frame counts as stalled.
+/// If a node's thread has not run for this time plus half a frame, it counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// A node that has missed frames starts nothing for this time, and for as long as an answer may take, unless the store
-/// has reported its tracks in them.
+/// After missing frames, a node starts nothing for this time plus the longest time of an answer, unless the store
+/// reports the node's tracks of these frames earlier.
 const MISSED_NS: u64 = 1_000_000_000;
 
-/// A node of a running run.
+/// A node of a run that has started.
 #[derive(Debug)]
 pub(crate) struct Core {
     node: NodeId,
-    /// The run, as far as the node knows it.
+    /// The state of the run, as far as the node knows it.
     run: Run,
-    /// The load by the latest version that the node knows.
+    /// The load according to the latest version that the node knows.
     load: Load,
-    /// The frames around now with the node's tracks in them, and a record of the tracks that the node has run.
+    /// The frames around the current one, with the node's tracks of them, and a record of the tracks that the node has
+    /// run.
     book: FrameWindow,
     /// The tracks that the node has run without a claim.
     unclaimed: Unclaimed,
-    /// Since when the node has been without the store, and for how long it may go on without it.
+    /// The time since which the node has been without the store, and how long it may continue without it.
     blind: StoreOutage,
-    /// How many frames the node has run blind, also those in which it has no tracks. Frames that it gave up are not
-    /// counted.
+    /// The number of frames that the node has run blind, including those in which it has no tracks. Frames that it gave
+    /// up do not count.
     blind_frames: u64,
 
     /// Whether the node's oldest slot is more than a frame late.
     is_late: bool,
-    /// Whether it claims only what it still needs to leave.
+    /// Whether the node claims only what it needs in order to leave.
     is_leaving: bool,
-    /// The part of its own tracks that the node claims: 1 unless it is or was late.
+    /// The share of its own tracks that the node claims: 1, unless the node is late or was late recently.
     appetite: f64,
 
     /// The number of the last claim or mark.
     sequence: u64,
     /// The number of the last claim or mark that was answered.
     last_answered: u64,
-    /// When the request that is under way was sent; `None` if no request is under way.
+    /// The time at which the pending request was sent; `None` if no request is pending.
     sent_at: Option<u64>,
     last_reply: LastReply,
-    /// How long the store takes to answer.
+    /// The round-trip times to the store.
     trips: RoundTrips,
-    /// The node sends no request before this moment.
+    /// No request is sent before this time.
     asks_from: u64,
-    /// When [`request`](Core::request) last made a claim, even of nothing.
+    /// The time at which [`request`](Core::request) last returned a claim, including a claim of nothing.
     asked_at: u64,
-    /// A request that has to come before all others.
+    /// A request that must be sent before all others.
     urgent: Option<Request>,
 
-    /// When the node's thread was last awake.
+    /// The time at which the node's thread was last awake.
     awake_at: u64,
-    /// When the node's thread last woke up after a stall.
+    /// The time at which the node's thread last woke after a stall.
     woke_at: u64,
-    /// Since when the node waits for an answer about frames that it has missed; none if it has missed none.
+    /// The time since which the node has waited for an answer about frames that it has missed; `None` if it has missed
+    /// none.
     missed_since: Option<u64>,
-    /// When a claim was answered last.
+    /// The time at which a claim was last answered.
     heard_at: u64,
-    /// When the store last came back after a long time or was filled again, so that nodes had to report to it again.
+    /// The time at which the store last came back after a long outage, or was restored, so that nodes had to report to
+    /// it again.
     disturbed_at: u64,
 
-    /// The leases that the pacer has to give up, because the load has changed.
+    /// The leases that the pacer must give up because the load has changed.
     cut: Option<Cut>,
-    /// The slot that the pacer had reached by a load that is no longer in force.
+    /// The slot that the pacer had reached under a load that is no longer in force.
     reached_slot: u64,
-    /// The node takes no part in frames before this one, in which the load in force reaches `reached_slot`.
+    /// The first frame in which the node takes part, because the load in force reaches `reached_slot` there.
     resumes_in: u64,
 
-    /// Once the node leaves or ends: the first frame in which it takes no part any more.
+    /// The first frame in which the node no longer takes part; `None` until the node leaves or ends.
     leaves_in: Option<u64>,
-    /// Whether the pacer knows where the node's part of the load ends.
+    /// Whether the pacer has received the end of the node's part of the load.
     is_told_of_end: bool,
-    /// Why the node can't go on.
+    /// The error that prevents the node from continuing.
     failure: Option<FleetError>,
 }
 
-/// How the last request ended, as far as it matters for who owns which tracks.
+/// How the last request ended, as far as this affects what the node knows about the owners of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
     /// The store has answered.
     Answer,
-    /// There was no answer.
+    /// The store did not answer.
     Nothing,
-    /// The node has refused the answer to a claim, because the store's clock is off.
+    /// The node rejected the answer to a claim, because the store's clock is off.
     Refused,
 }
 
@@ -126,17 +130,17 @@ enum LastReply {
 pub(crate) struct Update {
     /// The first frame of the leases.
     pub(crate) frame: u64,
-    /// The number of the first slot of that frame.
+    /// The number of the first slot of this frame.
     pub(crate) slot: u64,
-    /// One lease for each frame, and at the node's end one of nothing after them.
+    /// One lease for each frame. At the end of the node's part, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the leases may begin later than `slot`, if the pacer has already started slots there. That is the case
-    /// where the node has no tracks from that frame on.
+    /// Whether the leases may begin later than `slot` if the pacer has already started slots there. This is allowed if
+    /// the node has no tracks from this frame on.
     pub(crate) may_begin_later: bool,
 }
 
 impl Core {
-    /// A node that begins at the moment `now`. The first frame in which it takes part is the next one.
+    /// Creates a node that begins at the time `now`. The first frame in which it takes part is the next one.
     pub(crate) fn new(
         node: NodeId,
         run: Run,
@@ -194,7 +198,7 @@ impl Core {
         self.run.frames
     }
 
-    /// The progress that the node reports to the others. The figures of its pacer are not filled in.
+    /// The progress that the node reports to others. The figures of its pacer are not included.
     pub(crate) fn progress(&self, now: u64) -> Progress {
         Progress {
             twice: self.twice(),
@@ -209,43 +213,43 @@ impl Core {
         }
     }
 
-    /// Since when the node runs without the store.
+    /// The time since which the node has been without the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
     }
 
-    /// How many frames the node has run blind.
+    /// The number of frames that the node has run blind.
     pub(crate) fn blind_frames(&self) -> u64 {
         self.blind_frames
     }
 
-    /// Slots that this node has started and another node owns.
+    /// The number of slots that this node has started although another node owns them.
     pub(crate) fn twice(&self) -> u64 {
         self.unclaimed.twice()
     }
 
-    /// Slots that the pacer was given, and was not cut off from, and that were due by now.
+    /// The number of slots that the pacer was given and did not have to give up, and that were due by `now`.
     pub(crate) fn due_slots(&mut self, now: u64) -> u64 {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
 
-    /// Why the node can't go on; none as long as it can.
+    /// The error that prevents the node from continuing; `None` while it can continue.
     pub(crate) fn failure(&self) -> Option<&FleetError> {
         self.failure.as_ref()
     }
 
-    /// Whether the store knows of all that the node has run.
+    /// Whether the store knows everything that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
 
-    /// The first frame in which the node takes no part any more.
+    /// The first frame in which the node no longer takes part.
     fn end(&self) -> u64 {
         let ends = [self.load.end(), self.leaves_in];
         ends.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// The node's own tracks of a frame, by the roster.
+    /// The node's own tracks of a frame, according to the roster.
     fn own(&self, frame: u64) -> TrackSet {
         if frame < self.resumes_in {
             return TrackSet::default();
@@ -254,8 +258,8 @@ impl Core {
         self.frames().own(frame, rank, nodes)
     }
 
-    /// Runs these tracks of a frame without knowing their owners. The node claims no more of that frame, because others
-    /// may be blind too and run what it would get.
+    /// Makes the node run these tracks of a frame without knowing their owners. It claims nothing more of this frame,
+    /// because other nodes may also be blind and run the tracks that it would get.
     fn runs_blind(&mut self, frame: u64, tracks: TrackSet) {
         self.blind_frames += 1;
         if !tracks.is_empty() {
@@ -267,7 +271,7 @@ impl Core {
         }
     }
 
-    /// Notes that the node's thread is awake at `now`, and decides what has to be decided by then without an answer.
+    /// Records that the node's thread is awake at `now`, and makes the decisions that are due without an answer.
     pub(crate) fn decide(&mut self, now: u64) {
         if now > self.awake_at + STALL_NS + self.frames().frame_ns / 2 {
             self.woke_at = now;
@@ -282,15 +286,15 @@ impl Core {
         }
     }
 
-    /// The frames that have closed and of which the node does not know what it has.
+    /// The frames that have closed and in which the node does not know its tracks.
     fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
         unknown.map(|entry| entry.frame).filter(closed)
     }
 
-    /// Decides about the undecided frames. The node runs its own tracks of them, unless it has been blind for too long. It
-    /// gives up frames that it had missed when it began to wait for an answer about them.
+    /// Decides about the undecided frames. The node runs its own tracks of these frames, unless it has been blind for
+    /// too long. It gives up frames that it had already missed when it began to wait for an answer about them.
     fn decide_alone(&mut self, now: u64) {
         let since = self.missed_since.take().unwrap_or(now);
         for frame in self.undecided().collect::<Vec<u64>>() {
@@ -308,16 +312,17 @@ impl Core {
         }
     }
 
-    /// From when on the node decides without an answer; `u64::MAX` is never.
+    /// The time from which on the node decides without an answer; `u64::MAX` means never.
     ///
-    /// * If the node has missed frames: after [`MISSED_NS`] and as long as an answer may take, because others may have
-    ///   started these frames, and a pacer goes on in order.
-    /// * If the last request was answered and another is under way: when its answer is overdue.
-    /// * If the last request had no answer, or the node refused its answer: at once, also while another is under way.
-    /// * If the last request was answered and no request is under way: never. If a frame has closed even so, the thread
-    ///   was stalled, and the node can still ask.
+    /// * If the node has missed frames: after [`MISSED_NS`] plus the longest time of an answer, because other nodes may
+    ///   have started these frames, and a pacer cannot go back.
+    /// * If the last request was answered and another one is pending: when its answer is overdue.
+    /// * If the last request was not answered, or the node rejected its answer: at once, even while another request is
+    ///   pending.
+    /// * If the last request was answered and no request is pending: never. If a frame has closed in this state, the
+    ///   thread was stalled, and the node can still ask.
     ///
-    /// After a stall of the thread, an answer may be there already. The thread gets time to read it.
+    /// After a stall of the thread, an answer may already have arrived, so the thread gets time to read it.
     fn decides_alone_at(&self) -> u64 {
         if let Some(since) = self.missed_since {
             return since + MISSED_NS + self.patience_ns();
@@ -328,29 +333,29 @@ impl Core {
         }
     }
 
-    /// When the answer to a request that is sent at this moment is overdue.
+    /// The time at which the answer to a request that was sent at `sent` is overdue.
     fn overdue_at(&self, sent: u64) -> u64 {
         sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
     }
 
-    /// Whether a frame began too long before a moment to be run without an answer: a frame ago, or [`LEAD`] frames ago
-    /// if the node is blind already.
+    /// Whether a frame began too long before `now` to be run without an answer: at least one frame earlier, or [`LEAD`]
+    /// frames earlier if the node is already blind.
     fn is_missed(&self, frame: u64, now: u64) -> bool {
         let grace = self.blind.since().map_or(1, |_| LEAD);
         self.frames().begins(frame + grace) <= now
     }
 
-    /// Notes that the request was sent.
+    /// Records that the request was sent.
     pub(crate) fn sent(&mut self, now: u64) {
         self.sent_at = Some(now);
     }
 
-    /// Whether a request is under way.
+    /// Whether a request is pending.
     pub(crate) fn is_waiting(&self) -> bool {
         self.sent_at.is_some()
     }
 
-    /// How long an answer to a claim is waited for: as long as it can be of use.
+    /// How long to wait for the answer to a claim, which is as long as the answer can be useful.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_nanos(self.patience_ns())
     }
@@ -359,7 +364,8 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// How many entries the node keeps of the frames that it has run: one for consecutive frames that are alike.
+    /// The number of entries that the node keeps for the frames that it has run. Consecutive similar frames share an
+    /// entry.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
@@ -375,13 +381,13 @@ impl Core {
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Whether the node's last frame has closed. Until then it may get what another node gives back.
+    /// Whether the node's last frame has closed. Until then, the node may get tracks that another node gives back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
     }
 
-    /// The update from this frame on, as far as the node knows what it has.
+    /// The update from this frame on, as far as the node knows its tracks.
     fn update_from(&mut self, frame: u64) -> Update {
         let mut leases = self.book.leases(frame, &mut self.load);
         if self.last_frame_has_closed() && frame + leases.len() as u64 >= self.end() {
@@ -398,9 +404,9 @@ impl Core {
         known.map(|(frame, tracks)| (frame, tracks.clone())).collect()
     }
 
-    /// Notes whether the pacer has taken an update. If not, it was too late for the update's first frame, and keeps its
-    /// old leases there: the node gives up the tracks that it has got since, and slots in the old leases that others
-    /// own count as started twice.
+    /// Records whether the pacer has accepted an update. If not, the update was too late for its first frame, and the
+    /// pacer keeps its old leases there. In this case, the node gives up the tracks that it has got since, and slots of
+    /// the old leases that others own count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);
@@ -411,24 +417,24 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// The first frame in which a node that leaves now takes no part. It is so far ahead that others still ask for
-    /// what this node leaves of it.
+    /// The first frame in which a node that leaves now takes no part. It is late enough for other nodes to ask for the
+    /// tracks that this node leaves.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The last update, for a node that leaves now. It ends the node's part for the pacer.
+    /// The last update, for a node that leaves now. It ends the node's part of the load in the pacer.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
-        // A node that sits out has nothing there, and its pacer may have come further by an old load.
+        // A node that sits out has no tracks there, and its pacer may have gone further under an old load.
         Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
-    /// The request that gives back what the node has from the end of its part on. `last` is the [last
-    /// update](Core::last_update), which the pacer has taken.
+    /// The request that gives back the node's tracks from the end of its part on. `last` is the [last
+    /// update](Core::last_update), which the pacer has accepted.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
-        // All tracks: what the node owns without knowing it goes back, too.
+        // All tracks are given back, including those that the node owns without knowing it.
         let portion = |frame| Portion { frame, tracks: self.frames().all() };
         let portions = (last.frame..self.book.next()).map(portion).collect();
         self.leaves_in = Some(last.frame);
@@ -438,7 +444,7 @@ impl Core {
         Request::Leave { id: self.run.id.clone(), node: self.node, from: last.frame, portions }
     }
 
-    /// Enters no frames after the present one. Called when the node makes no request for frames any more.
+    /// Stops entering frames after the current one. Called when the node makes no more requests for frames.
     pub(crate) fn stop_claiming(&mut self, now: u64) {
         let from = self.frames().at(now) + 1;
         self.leaves_in = Some(self.leaves_in.map_or(from, |leaves_in| leaves_in.min(from)));

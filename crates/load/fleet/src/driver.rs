@@ -1,4 +1,4 @@
-//! Runs the thread of a node: it sends requests to the store, and gives the pacer its leases.
+//! Runs the thread of a node, which sends requests to the store and passes leases to the pacer.
 
 use crate::clock::{Leader, RunClock, Sample};
 use crate::core::{Core, Update};
@@ -26,14 +26,14 @@ pub(crate) struct Driver {
     pub(crate) pacer: Pacer,
     pub(crate) shared: Arc<Shared>,
     pub(crate) words: Receiver<ThreadMessage>,
-    /// Commands that came while it waited for an answer.
+    /// Commands that arrived while the thread waited for an answer.
     pub(crate) later: VecDeque<Command>,
-    /// Slots that were granted and then not started.
+    /// The number of slots that were granted but not started.
     pub(crate) not_started: u64,
 }
 
 impl Driver {
-    /// Runs until the node gets the command to end.
+    /// Runs until the node receives the command to end.
     pub(crate) fn run(mut self) {
         loop {
             self.turn();
@@ -54,7 +54,7 @@ impl Driver {
                     return;
                 }
                 Some(Command::Drop) => {
-                    // Otherwise the node's results would be missing.
+                    // The results of the node are reported even if it is dropped. Otherwise they would be missing.
                     let _ = self.finish(&[]);
                     return;
                 }
@@ -63,7 +63,7 @@ impl Driver {
         }
     }
 
-    /// Waits until there is something to do. An answer is handled at once.
+    /// Waits until there is something to do. Handles an answer at once, and returns a command.
     fn listen(&mut self) -> Option<Command> {
         match self.word()? {
             ThreadMessage::Command(command) => Some(command),
@@ -90,19 +90,20 @@ impl Driver {
         }
     }
 
-    /// The next request, if one is due.
+    /// Returns the next request, if one is due.
     fn request(&mut self) -> Option<Request> {
         let (progress, is_late) = self.looked();
         self.core.request(self.clock.now_ns(), is_late, &progress)
     }
 
-    /// Decides what is due. Returns the progress that the node reports to the others, and whether the node is late.
+    /// Makes the decisions that are due. Returns the progress that the node reports to others, and whether the node is
+    /// late.
     fn looked(&mut self) -> (String, bool) {
         let progress = self.decide();
         (progress.text(), progress.late_ns > self.core.run().frames.frame_ns)
     }
 
-    /// Decides what has to be decided by now, whether the store has answered or not.
+    /// Makes the decisions that are due, whether the store has answered or not.
     fn decide(&mut self) -> Progress {
         let now = self.clock.now_ns();
         self.core.decide(now);
@@ -120,7 +121,7 @@ impl Driver {
         self.link.send(request, patience, self.core.load().shape().duration());
     }
 
-    /// Asks, waits for the answer and takes it in. Returns whether this node is the last that is done.
+    /// Sends a request, waits for its answer and handles it. Returns the state of the other nodes.
     fn exchange(&mut self, request: &Request) -> Result<Others, FleetError> {
         self.wait();
         self.send(request.clone(), PATIENCE);
@@ -128,7 +129,7 @@ impl Driver {
         self.take_in(exchange)
     }
 
-    /// Waits until no request is under way.
+    /// Waits until no request is pending.
     fn wait(&mut self) {
         if self.core.is_waiting() {
             let before = self.heard();
@@ -136,7 +137,7 @@ impl Driver {
         }
     }
 
-    /// Waits for the answer to what was asked.
+    /// Waits for the answer to the pending request.
     fn heard(&mut self) -> Exchange {
         loop {
             if let Some(exchange) = self.heard_next() {
@@ -145,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Waits for the next word, and returns it if it is an answer. Commands have to wait.
+    /// Waits for the next message, and returns it if it is an answer. A command is put aside.
     fn heard_next(&mut self) -> Option<Exchange> {
         match self.word() {
             Some(ThreadMessage::Exchange(exchange)) => return Some(*exchange),
@@ -155,7 +156,7 @@ impl Driver {
         None
     }
 
-    /// Takes in an answer. Returns what the other nodes do, if the node is done.
+    /// Handles an answer. Returns the state of the other nodes, if this node has finished.
     fn take_in(&mut self, exchange: Exchange) -> Result<Others, FleetError> {
         let Exchange { request, reply, sent_ns, received_ns } = exchange;
         let now = self.clock.now_ns();
@@ -175,8 +176,8 @@ impl Driver {
         Ok(others)
     }
 
-    /// Gives the pacer the tracks that are known. Those that it can't take any more, because later slots may
-    /// have started, are lost.
+    /// Passes the known tracks to the pacer. Tracks that it cannot accept, because later slots may have started, are
+    /// lost.
     fn tell(&mut self) {
         while let Some(update) = self.core.update() {
             let is_taken = self.is_taken(&update);
@@ -197,7 +198,7 @@ impl Driver {
         let due = self.core.due_slots(now).saturating_sub(ledger.skipped);
         let oldest = self.pacer.next_due().map_or(now, |due| due.as_nanos().min(now));
         Progress {
-            // Slots that callers hold and that are not due have not started.
+            // Slots that callers hold and that are not due have not been started yet.
             fired: ledger.granted.min(due).saturating_sub(self.not_started),
             shed: ledger.skipped,
             late_ns: now - oldest,
@@ -206,7 +207,8 @@ impl Driver {
         }
     }
 
-    /// Claims the tracks that no other node will claim, and then gives back those that have not begun.
+    /// Claims the tracks that no other node will claim. After that, gives back the tracks of frames that have not
+    /// begun.
     fn leave(&mut self) -> Result<(), FleetError> {
         let ends = Instant::now() + ENDS_IN;
         let mut is_answered = true;
@@ -216,7 +218,7 @@ impl Driver {
             let now = self.clock.now_ns();
             let asks = is_answered && Instant::now() < ends;
             if asks && self.core.rests(now) {
-                let _ = self.heard_next(); // no request is under way, so it is no answer
+                let _ = self.heard_next(); // no request is pending, so this is not an answer
                 continue;
             }
             if asks
@@ -226,7 +228,7 @@ impl Driver {
                 continue;
             }
             let last = self.core.last_update(now);
-            // Otherwise the frame has begun just now.
+            // If the pacer does not accept the update, the frame has just begun.
             if self.is_taken(&last) {
                 break last;
             }
@@ -235,17 +237,18 @@ impl Driver {
         self.retried(&request)
     }
 
-    /// Reports to the store what became of its slots, and the user's results. A store that has lost the run is filled
-    /// again first. Returns whether this node is the last one.
+    /// Reports the fate of the node's slots and the user's results to the store. If the store has lost the run, its
+    /// data is restored first. Returns whether this node is the last one.
     fn finish(&mut self, results: &[u8]) -> Result<bool, FleetError> {
         self.core.stop_claiming(self.clock.now_ns());
         let others = self.give_results(results)?;
         Ok(self.wait_for_silent(results, others) == Others::Done)
     }
 
-    /// Asks again while nodes are awaited that may have died: until they count as dead, or the last one is done.
+    /// Repeats the request while there are nodes that may have died: until they count as dead, or until the last one
+    /// has finished.
     fn wait_for_silent(&mut self, results: &[u8], mut others: Others) -> Others {
-        // The store checks for dead nodes eight times in that time.
+        // In this time, the store checks for dead nodes eight times.
         let absent = Duration::from_micros(self.core.run().absent_us());
         let ends = Instant::now() + absent * 5 / 4;
         while others == Others::Awaited && Instant::now() < ends {
@@ -278,7 +281,7 @@ impl Driver {
 
     fn last_request(&mut self, results: &[u8], has_heard: bool) -> Request {
         let progress = self.progress(self.clock.now_ns());
-        // No caller holds slots any more.
+        // At this point, no caller holds slots.
         let fired = self.pacer.ledger().granted.saturating_sub(self.not_started);
         let progress = Progress { fired, ..progress }.text();
         self.core.last_request(has_heard, progress, results)
@@ -299,7 +302,7 @@ impl Driver {
     }
 }
 
-/// Applies an answer to a node and its clock.
+/// Handles an answer for a node and its clock.
 pub(crate) fn take_in<C: Clock>(
     core: &mut Core,
     leader: &mut Leader,
@@ -312,7 +315,7 @@ pub(crate) fn take_in<C: Clock>(
     let frame_ns = core.run().frames.frame_ns;
     let origin_us = core.run().origin_us;
     match answer {
-        // By its clock, no frame or the wrong ones are open.
+        // According to the store's clock, other frames are open than those that the node has asked for.
         Answer::Claimed(_) if sample.is_off(clock, origin_us, frame_ns) => core.refuses_answer(now),
         answer => core.hears_answer(request, answer, sample.round_trip_ns(), now)?,
     }
@@ -320,11 +323,11 @@ pub(crate) fn take_in<C: Clock>(
     Ok(())
 }
 
-/// How long the answer to a request that ends a node may take: nothing can make up for it.
+/// How long the answer to a request that ends a node may take. Nothing can replace such a request.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// For how long a request that ends a node is tried again.
+/// How long a request that ends a node is repeated.
 pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);
 
-/// The time between two such tries.
+/// The time between two of these attempts.
 const RETRY: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! How a node joins a run.
+//! Configures how a node joins a run, and joins it.
 
 use crate::before_start::Waiting;
 use crate::clock::{Leader, RunClock, Sample, Samples};
@@ -24,12 +24,13 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// How long a node waits for its run to start.
+/// The default time for which a node waits for its run to start.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How to take part in a run: which store, the run's name, and its load.
+/// Configures a node that takes part in a run: the store, the run's name, and its load.
 ///
-/// All nodes of a run give the same load, and the first one makes the run. A node without a load takes the run's.
+/// All nodes of a run must give the same load, and the first one creates the run. A node without a load uses the load
+/// of the run.
 ///
 /// ```no_run
 /// use nanopace_fleet::Fleet;
@@ -58,7 +59,7 @@ pub struct Fleet {
     build: Box<dyn FnOnce(PacerBuilder) -> PacerBuilder + Send>,
 }
 
-/// Without the address, which may have a password.
+/// The address is left out, because it may contain a password.
 impl fmt::Debug for Fleet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fleet { run, shape, arrivals, nodes, name, .. } = self;
@@ -68,7 +69,7 @@ impl fmt::Debug for Fleet {
     }
 }
 
-/// A run's name, if it is one.
+/// Checks that a text is a valid name of a run.
 pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let is_name = (1..=100).contains(&name.len()) && name.chars().all(is_plain);
@@ -76,8 +77,8 @@ pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
 }
 
 impl Fleet {
-    /// The run `name` at the store with the address `url`: `redis://[user:password@]host[:port]/[db]`,
-    /// or `rediss://` with the feature `tls`.
+    /// Configures a node of the run `name` at the store with the address `url`:
+    /// `redis://[user:password@]host[:port]/[db]`, or `rediss://` with the feature `tls`.
     ///
     /// # Errors
     /// [`FleetError::Address`], [`FleetError::Tls`] and [`FleetError::Name`].
@@ -97,27 +98,27 @@ impl Fleet {
         })
     }
 
-    /// The rate of the whole fleet, without an end.
+    /// Sets the load of the whole fleet to a rate without an end.
     #[must_use]
     pub fn rate(self, rate: Rate) -> Fleet {
         self.shape(Shape::constant(rate))
     }
 
-    /// The shape of the whole fleet's load. It is sent as text, so it can't be a
-    /// [custom](Shape::custom) one.
+    /// Sets the load of the whole fleet to a shape. It is sent as text, so it cannot be a [custom](Shape::custom)
+    /// shape.
     #[must_use]
     pub fn shape(self, shape: Shape) -> Fleet {
         Fleet { shape: Some(shape), ..self }
     }
 
-    /// The arrival process, as text such as `poisson`, and its seed. Even by default.
+    /// Sets the arrival process, given as text such as `poisson`, and its seed. The default is `even`.
     #[must_use]
     pub fn arrivals(self, process: &str, seed: u64) -> Fleet {
         Fleet { arrivals: (process.to_owned(), seed), ..self }
     }
 
-    /// The run starts when this many nodes are there, from 1 to 1000; 1 by default. More may join
-    /// later. It counts for the node that makes the run.
+    /// Sets the number of nodes that must join before the run starts, from 1 to 1000. The default is 1. More nodes can
+    /// join later. Only the setting of the node that creates the run counts.
     ///
     /// # Errors
     /// [`FleetError::Nodes`].
@@ -128,15 +129,15 @@ impl Fleet {
         Ok(Fleet { nodes, ..self })
     }
 
-    /// A name for this node, such as its host; empty by default.
+    /// Sets a name for this node, such as its host name. The default is empty.
     #[must_use]
     pub fn name(self, name: &str) -> Fleet {
         Fleet { name: name.to_owned(), ..self }
     }
 
-    /// The minimum length of a frame, from 1 ms to 10 s; 100 ms by default. A frame is longer than that if a round trip
-    /// to the store is, and if more than 500 nodes are awaited: 0.2 ms for each. All nodes of a run use the longest
-    /// minimum that was given before it started.
+    /// Sets the minimum length of a frame, from 1 ms to 10 s. The default is 100 ms. A frame is at least as long as a
+    /// round trip to the store, and at least 0.2 ms for each awaited node. All nodes of a run use the longest minimum
+    /// that was given before it started.
     ///
     /// A stall of up to two frames, of a node or of the store, has no effect. A node that dies loses its share of up to
     /// four and a half frames.
@@ -145,45 +146,45 @@ impl Fleet {
         Fleet { frame: frame.max(Duration::from_millis(1)), ..self }
     }
 
-    /// For how long the node goes on without the store, and its policy after that; 10 s and [`WhenBlind::Hold`] by
-    /// default.
+    /// Sets how long the node continues without the store, and what it does after that. The defaults are 10 s and
+    /// [`WhenBlind::Hold`].
     #[must_use]
     pub fn blind(self, limit: Duration, then: WhenBlind) -> Fleet {
         Fleet { blind: (limit, then), ..self }
     }
 
-    /// For how long the node waits for the run to start, 5 minutes by default. A node that has waited for
-    /// longer takes part no more: one of the others may have failed, and would be awaited for ever.
+    /// Sets how long the node waits for the run to start. The default is 5 minutes. A node that has waited for longer
+    /// gives up, because one of the other nodes may have failed before joining.
     #[must_use]
     pub fn join_timeout(self, limit: Duration) -> Fleet {
         Fleet { join_timeout: limit, ..self }
     }
 
-    /// Settings of the node's pacer: how it pauses, or [`skip_later_than`](PacerBuilder::skip_later_than). The fleet
-    /// sets its shape, arrivals, shard, clock, start and end: [`until`](PacerBuilder::until) and
-    /// [`slots`](PacerBuilder::slots) have no effect, because slots that a node claims after an end of its own would be
-    /// lost. Do not set a strictness other than average: it would move this node's part of the common schedule.
+    /// Configures the node's pacer: for example how it pauses, or [`skip_later_than`](PacerBuilder::skip_later_than).
+    /// The fleet sets its shape, arrivals, shard, clock, start and end. [`until`](PacerBuilder::until) and
+    /// [`slots`](PacerBuilder::slots) have no effect, because slots that a node claims after its own end would be lost.
+    /// Do not set a strictness other than average, because it would move this node's part of the common schedule.
     #[must_use]
     pub fn pacer(self, build: impl FnOnce(PacerBuilder) -> PacerBuilder + Send + 'static) -> Fleet {
         Fleet { build: Box::new(build), ..self }
     }
 
-    /// Joins, and waits until the run starts, but not longer than [`join_timeout`](Fleet::join_timeout). If the load of
-    /// a run with this name is over, and not all of its nodes are done, it first waits until they are done or silent,
-    /// and then for two seconds in which they can read the account.
+    /// Joins the run, and waits until it starts, for at most [`join_timeout`](Fleet::join_timeout). If a run with this
+    /// name has reached the end of its load, but not all of its nodes have finished, this first waits until they have
+    /// finished or count as dead, and then for two seconds in which these nodes can read the account.
     ///
     /// # Errors
-    /// [`FleetError`]; [`FleetError::NotStarted`] if that took too long.
+    /// [`FleetError`]; [`FleetError::NotStarted`] if this took too long.
     pub fn join(self) -> Result<Node, FleetError> {
         self.join_with(|_| ControlFlow::Continue(()))
     }
 
-    /// Joins, and waits until the run starts or `watch` breaks off. It is called with what the node waits
-    /// for, some fifty times a second.
+    /// Joins the run, and waits until it starts, or until `watch` ends the wait. `watch` is called about fifty times a
+    /// second with what the node waits for.
     ///
     /// # Errors
-    /// [`FleetError`]; [`FleetError::Waiting`] if `watch` has broken off, and [`FleetError::NotStarted`]
-    /// if the run has not started in time.
+    /// [`FleetError`]; [`FleetError::Waiting`] if `watch` has ended the wait, and [`FleetError::NotStarted`] if the run
+    /// has not started in time.
     pub fn join_with(
         self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -208,9 +209,9 @@ impl Fleet {
                     samples.add(sample);
                     run = *news;
                 }
-                // The store was emptied, and others may have made the run again.
+                // The store has lost its data, and other nodes may have created the run again.
                 Ok(_) => (id, run) = self.enter(&mut store, &clock, &mut samples, &mut waiting)?,
-                // One answer that is late does not matter yet.
+                // A single answer that is late does not matter yet.
                 Err(FleetError::Store(_) | FleetError::Cluster(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -218,7 +219,7 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// A load that can't be parsed must not become a run.
+    /// Converts the load to text. Fails if the text cannot be parsed again, so that it never becomes a run.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();
@@ -226,7 +227,7 @@ impl Fleet {
         Ok(LoadText { shape, arrivals, seed, ends })
     }
 
-    /// Joins as soon as no run of this name is ending.
+    /// Joins as soon as no run with this name is ending.
     fn enter(
         &self,
         store: &mut RedisStore,
@@ -242,7 +243,7 @@ impl Fleet {
         }
     }
 
-    /// None while a run of this name is ending.
+    /// Joins once. `None` while a run with this name is ending.
     fn try_enter(
         &self,
         store: &mut RedisStore,
@@ -283,7 +284,7 @@ impl Fleet {
         sample: Sample,
     ) -> Result<Node, FleetError> {
         let load = Load::of(&run)?;
-        // Its schedule begins with the run: the clock stands there still.
+        // The pacer's schedule begins with the run. At this time, the run's clock still stands still.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();

@@ -1,4 +1,4 @@
-//! Records the tracks that a node has in the frames around the current one, and those that it has run.
+//! Records the tracks that a node has in the frames around the current one, and the tracks that it has run.
 
 use crate::frames::Frames;
 use crate::load::Load;
@@ -8,51 +8,51 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// The next request of a node for a frame.
+/// What a node will ask for next in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// The node asks for its own tracks.
+    /// The node's own tracks.
     Own,
-    /// The node asks for its share of what others have left.
+    /// The node's share of the tracks that others have left.
     Share,
-    /// The node asks for all that is still left.
+    /// All tracks that are still left.
     Rest,
-    /// The node asks for nothing more.
+    /// Nothing more.
     Done,
 }
 
-/// A frame that has not begun, or has begun just now.
+/// A frame that has not begun, or that has just begun.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) frame: u64,
     pub(crate) stage: Stage,
-    /// The tracks that the node has, as soon as that is known.
+    /// The tracks that the node has; `None` until this is known.
     pub(crate) tracks: Option<TrackSet>,
-    /// The tracks that the node owns while it waits for more and `tracks` is not known.
+    /// The tracks that the node owns, while it waits for more and `tracks` is not known.
     pub(crate) granted: TrackSet,
-    /// Whether the tracks were marked, or will be, because the store may not know of them.
+    /// Whether the tracks were or will be marked, because the store may not know them.
     pub(crate) is_marked: bool,
-    /// The tracks that the pacer has.
+    /// The tracks of this frame that the pacer has.
     leased: Option<TrackSet>,
 }
 
 impl Entry {
-    /// Whether the pacer has, or had, leases of this frame.
+    /// Whether the pacer has or had leases of this frame.
     pub(crate) fn is_leased(&self) -> bool {
         self.leased.is_some()
     }
 }
 
-/// The frames around now, and the past.
+/// The frames around the current one, and past frames that have not been counted.
 #[derive(Debug)]
 pub(crate) struct FrameWindow {
-    /// One entry for each frame from some frame on.
+    /// One entry for each frame in the window.
     entries: VecDeque<Entry>,
-    /// The first frame after the entries.
+    /// The first frame after the window.
     next: u64,
     past: UncountedFrames,
-    /// Slots in the frames that were put away, by the load at the time when they were run, and slots that were started
-    /// from leases that were taken back.
+    /// The number of slots in the frames that were put away, under the load with which they were run, plus the slots
+    /// that were started from leases that were taken back.
     slots: u64,
 }
 
@@ -66,12 +66,12 @@ impl FrameWindow {
         }
     }
 
-    /// The first frame that is not put away.
+    /// The first frame that has not been put away.
     pub(crate) fn first(&self) -> u64 {
         self.entries.front().map_or(self.next, |entry| entry.frame)
     }
 
-    /// The first frame that it has no entry for.
+    /// The first frame after the window.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
@@ -85,7 +85,7 @@ impl FrameWindow {
         self.entries.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)
     }
 
-    /// Makes entries for the frames before `until`.
+    /// Adds entries for the frames before `until`.
     pub(crate) fn extend(&mut self, until: u64) {
         for frame in self.next..until {
             self.entries.push_back(Entry {
@@ -100,14 +100,14 @@ impl FrameWindow {
         self.next = self.next.max(until);
     }
 
-    /// Drops the frames from `from` on.
+    /// Removes the frames from `from` on.
     pub(crate) fn drop_from(&mut self, from: u64) {
         self.entries.retain(|entry| entry.frame < from);
         self.next = self.next.min(from);
     }
 
-    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank, and how many nodes
-    /// there are.
+    /// Puts away frames before the frame `now` whose tracks are known. `part` is the node's rank in the roster, and the
+    /// number of nodes.
     pub(crate) fn pass(&mut self, now: u64, load: &mut Load, part: (u32, u32)) {
         let is_over = |entry: &&Entry| {
             entry.frame < now && entry.tracks.is_some() && entry.tracks == entry.leased
@@ -124,36 +124,37 @@ impl FrameWindow {
         &self.past
     }
 
-    /// Forgets what was run before a frame that is not needed any more.
+    /// Deletes the record of past frames before `until`, which are not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.past.forget(until);
     }
 
-    /// The tracks that the pacer had in a frame.
+    /// The tracks of a frame that the pacer had.
     pub(crate) fn ran(&self, frame: u64) -> Option<TrackSet> {
         let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.clone();
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// The first frame whose known tracks the pacer does not have. Frames after one that is not known don't count.
+    /// The first frame whose known tracks differ from those of the pacer. Frames after the first unknown one do not
+    /// count.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
         known.into_iter().find(is_changed).map(|entry| entry.frame)
     }
 
-    /// The leases from a frame on, as far as tracks are known.
+    /// The leases from a frame on, up to the first frame whose tracks are unknown.
     pub(crate) fn leases(&self, from: u64, load: &mut Load) -> Vec<Lease> {
         self.known(from).map(|(frame, tracks)| load.lease(frame, tracks)).collect()
     }
 
-    /// The tracks from a frame on, as far as they are known.
+    /// The tracks from a frame on, up to the first frame whose tracks are unknown.
     pub(crate) fn known(&self, from: u64) -> impl Iterator<Item = (u64, &TrackSet)> {
         let known = self.entries.iter().skip_while(move |entry| entry.frame < from);
         known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
     }
 
-    /// Notes that the pacer has the known tracks from a frame on.
+    /// Records that the pacer has received the known tracks from a frame on.
     pub(crate) fn leased(&mut self, from: u64) {
         for entry in self.entries.iter_mut().skip_while(|entry| entry.frame < from) {
             let Some(tracks) = &entry.tracks else { break };
@@ -161,15 +162,15 @@ impl FrameWindow {
         }
     }
 
-    /// The first frame from which on the pacer has nothing.
+    /// The first frame from which on the pacer has no leases.
     pub(crate) fn unleased(&self) -> u64 {
         let has = |entry: &&Entry| entry.leased.is_some();
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
     }
 
-    /// Takes back the pacer's leases in frames from `from` on: the record that it ran them is deleted, and their slots
-    /// are no longer due, except in frames that were put away. The pacer has nothing in frames before `until`, and gets
-    /// new leases of the others.
+    /// Takes back the pacer's leases of frames from `from` on. The record that it ran them is deleted, and their slots
+    /// are no longer due, except in frames that were put away. In the frames before `until`, the pacer has no leases;
+    /// in later frames, it gets new ones.
     pub(crate) fn take_back(&mut self, from: u64, until: u64) -> Vec<Portion> {
         let mut taken = self.past.take_back(from);
         for entry in self.entries.iter_mut().filter(|entry| entry.frame >= from) {
@@ -185,19 +186,19 @@ impl FrameWindow {
         taken
     }
 
-    /// Notes that the pacer has started slots of what was taken back.
+    /// Counts slots that the pacer has started from leases that were taken back.
     pub(crate) fn count_started(&mut self, slots: u64) {
         self.slots += slots;
     }
 
-    /// Notes that all tracks that are known will be marked.
+    /// Records that all known tracks will be marked.
     pub(crate) fn mark_known(&mut self) {
         let known = self.entries.iter_mut().filter(|entry| entry.tracks.is_some());
         known.for_each(|entry| entry.is_marked = true);
     }
 
-    /// Gives up those tracks of a frame that the pacer does not have: it is too late for them. Returns those that the
-    /// pacer keeps although the node has dropped them.
+    /// Gives up the tracks of a frame that the pacer does not have, because it is too late for them. Returns the tracks
+    /// that the pacer keeps although the node has dropped them.
     pub(crate) fn give_up(&mut self, frame: u64) -> TrackSet {
         let Some(entry) = self.entry(frame) else { return TrackSet::default() };
         let leased = entry.leased.get_or_insert_default().clone();
@@ -205,7 +206,7 @@ impl FrameWindow {
         leased.iter().filter(|&track| !known.contains(track)).collect()
     }
 
-    /// The portions that the node has in the frames around now, as far as they are known.
+    /// The portions that the node has in the window, as far as they are known.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         let known =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
@@ -214,7 +215,7 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Slots that the pacer has, or had by an old load and has started, and that were due by a moment.
+    /// The number of slots that were due at `now_ns`, of those that the pacer has, or has started under an old load.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

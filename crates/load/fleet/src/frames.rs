@@ -1,35 +1,35 @@
-//! How a load is cut into frames and tracks, and whose each piece is by right.
+//! Divides a load into frames and tracks, and defines which tracks are a node's own.
 
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// How many frames before its beginning a node asks for a frame; earlier still by what round trips take.
+/// How many frames before its beginning a node asks for a frame. In addition, it asks earlier by the time of round
+/// trips.
 pub(crate) const LEAD: u64 = 3;
 
-/// How many frames before its beginning, at most, the store takes claims for a frame.
+/// The largest number of frames before its beginning from which on the store accepts claims for a frame.
 const MOST_LEAD: u64 = 64;
 
-/// The frames and tracks of a run. Moments are those of the run, in nanoseconds.
+/// The frames and tracks of a run. Times are those of the run, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
-    /// How long a frame is; whole microseconds.
+    /// The length of a frame, in whole microseconds.
     pub(crate) frame_ns: u64,
-    /// How many tracks a frame has.
+    /// The number of tracks of a frame.
     pub(crate) tracks: u32,
 }
 
-/// The shortest frame, unless it is set.
+/// The default for the shortest length of a frame.
 pub(crate) const FRAME: Duration = Duration::from_millis(100);
 
-/// A frame is at least as long as this times the nodes: then the store has no more than 5000 claims per second.
+/// The shortest length of a frame per node. It limits the store's load to 5000 claims per second.
 const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 
-/// The longest frame.
+/// The longest length of a frame.
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// The frames that suit a store that takes a round trip to ask, and this many nodes. `least`: a frame is not
-    /// shorter than that.
+    /// The frames for a store with this round-trip time and for this number of nodes. A frame is at least `least` long.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);
@@ -37,8 +37,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// How many frames before its beginning the store has to take claims for a frame, so that a node which
-    /// asks by `ahead_ns` earlier than [`LEAD`] is not too early.
+    /// The number of frames before its beginning from which on the store must accept claims for a frame, so that a node
+    /// which asks `ahead_ns` earlier than [`LEAD`] is not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }
@@ -47,12 +47,12 @@ impl Frames {
         frame.saturating_mul(self.frame_ns)
     }
 
-    /// The frame at a moment.
+    /// The frame that contains a time.
     pub(crate) fn at(&self, moment_ns: u64) -> u64 {
         moment_ns / self.frame_ns
     }
 
-    /// When a frame closes: until then the store takes claims for it, and a node waits for its answer.
+    /// The time at which a frame closes. Until then, the store accepts claims for it, and a node waits for its answer.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
@@ -62,13 +62,13 @@ impl Frames {
         (0..self.tracks).collect()
     }
 
-    /// The tracks that belong to number `rank` of `nodes` nodes in a frame.
+    /// The tracks of a frame that belong to the node with this rank among `nodes` nodes.
     pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> TrackSet {
         let first = self.first_own(frame, rank, nodes);
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// The first track of a node; it may lie after the last one, and then the node has none.
+    /// The first track of a node. If it is beyond the last track, the node has none.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

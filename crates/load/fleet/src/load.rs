@@ -1,4 +1,4 @@
-//! The load of a run, divided into frames.
+//! Divides the load of a run into frames.
 
 use crate::error::FleetError;
 use crate::frames::Frames;
@@ -8,28 +8,28 @@ use nanopace::driver::Lease;
 use nanopace::{Arrivals, Level, Shape, Shard};
 use std::time::Duration;
 
-/// How many frames at the beginning of a run have no slots. In this time, all nodes learn of the start and make their
-/// claims.
+/// The number of frames without slots at the beginning of a run. In this time, all nodes learn of the start and make
+/// their claims.
 const HEAD: u64 = 8;
 
-/// A load, cut into frames.
+/// A load that is divided into frames.
 #[derive(Debug)]
 pub(crate) struct Load {
     frames: Frames,
     arrivals: (String, u64),
     process: Arrivals,
-    /// The load without the frames at the beginning that have no slots.
+    /// The load without the empty frames at the beginning.
     body: Shape,
-    /// The load with these frames.
+    /// The load including these frames.
     shape: Shape,
-    /// The shape that continues after a pause; `None` unless the load is paused.
+    /// The shape that continues after the pause; `None` unless the load is paused.
     rest: Option<Shape>,
-    /// The first slots of frames that were needed lately: each is needed several times.
+    /// The first slots of recently used frames, because each is needed several times.
     known: Vec<(u64, u64)>,
 }
 
 impl Load {
-    /// A load that has not been changed yet.
+    /// Creates a load without changes.
     pub(crate) fn new(
         frames: Frames,
         arrivals: &str,
@@ -39,7 +39,7 @@ impl Load {
         Load::with(frames, (arrivals.to_owned(), seed), parse(shape)?, None)
     }
 
-    /// The load of a run, with all its changes.
+    /// Creates the load of a run, including all its changes.
     pub(crate) fn of(run: &Run) -> Result<Load, FleetError> {
         let (first, changes) = run.versions.split_first().ok_or(FleetError::Damaged)?;
         let shape = first.shape.as_deref().ok_or(FleetError::Damaged)?;
@@ -58,7 +58,7 @@ impl Load {
         Ok(Load { frames, arrivals, process, body, shape, rest, known: Vec::new() })
     }
 
-    /// The load with a change.
+    /// Returns the load with another change.
     pub(crate) fn changed(&self, change: &Version) -> Result<Load, FleetError> {
         let next = change.shape.as_deref().map(parse).transpose()?;
         let body = match (self.up_to(change.from)?, next) {
@@ -79,8 +79,8 @@ impl Load {
         &self.shape
     }
 
-    /// The shape that a pacer follows: its slots end with its leases, because a load that has no slot left may be
-    /// changed until its end.
+    /// The shape that the pacer follows. It ends with the pacer's leases instead of its own end, because the load can
+    /// be changed until its end, even if it has no slots left.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -93,7 +93,7 @@ impl Load {
         self.rest.is_some()
     }
 
-    /// The shape that continues after the pause.
+    /// The shape that continues after the pause, if the load is paused.
     pub(crate) fn rest(&self) -> Option<&Shape> {
         self.rest.as_ref()
     }
@@ -102,13 +102,13 @@ impl Load {
         process(&self.arrivals.0, self.arrivals.1)
     }
 
-    /// The first frame after the load; none if it never ends.
+    /// The first frame after the load; `None` if the load has no end.
     pub(crate) fn end(&self) -> Option<u64> {
         let time = u64::try_from(self.shape.duration()?.as_nanos()).ok()?;
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// The number of the first slot of a frame, or after the load of the last slot and one more.
+    /// The number of the first slot of a frame. After the end of the load, this is the total number of slots.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
@@ -119,13 +119,13 @@ impl Load {
         first
     }
 
-    /// The number of the first slot at a moment or after it.
+    /// The number of the first slot at or after a time.
     pub(crate) fn slot_at(&self, moment_ns: u64) -> u64 {
         let moment = Duration::from_nanos(moment_ns);
         self.process.starts_before(moment, &self.shape, &all())
     }
 
-    /// How many slots lie on these tracks in a frame.
+    /// The number of slots of a frame on these tracks.
     pub(crate) fn slots(&mut self, frame: u64, tracks: &TrackSet) -> u64 {
         if tracks.is_empty() {
             return 0;
@@ -134,19 +134,19 @@ impl Load {
         self.slots_between(first, end, tracks)
     }
 
-    /// How many slots lie on a track in a frame.
+    /// The number of slots of a frame on this track.
     pub(crate) fn slots_on(&mut self, frame: u64, track: u32) -> u64 {
         let (first, end) = (self.first(frame), self.first(frame + 1));
         self.between(first, end, track)
     }
 
-    /// How many slots lie on these tracks in a frame and before a moment in it.
+    /// The number of slots on these tracks before a time, in the frame that contains it.
     pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &TrackSet) -> u64 {
         let first = self.first(self.frames.at(moment_ns));
         self.slots_between(first, self.slot_at(moment_ns), tracks)
     }
 
-    /// How many slots from `first` on and before `end` lie on these tracks.
+    /// The number of slots from `first` to before `end` on these tracks.
     pub(crate) fn slots_between(&self, first: u64, end: u64, tracks: &TrackSet) -> u64 {
         tracks.iter().map(|track| self.between(first, end, track)).sum()
     }
@@ -164,12 +164,12 @@ impl Load {
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
     }
 
-    /// The rest of the load from a frame on; `None` if the load is over.
+    /// The rest of the load from a frame on; `None` if the load has ended.
     pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
 
-    /// The part before a frame, without the head; none if it is empty.
+    /// The part of the load before a frame, without the empty frames at the beginning; `None` if it is empty.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
         let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {
@@ -181,7 +181,7 @@ impl Load {
     }
 }
 
-/// A shape without slots, of this length.
+/// A shape of this length without slots.
 pub(crate) fn nothing(time: Duration) -> Result<Shape, FleetError> {
     Ok(Shape::hold(Level::ZERO, time)?)
 }
@@ -198,7 +198,7 @@ fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
     Ok(arrivals.parse::<Arrivals>()?.with_seed(seed))
 }
 
-/// The first frame that can have slots.
+/// The number of empty frames at the beginning, which is the first frame that can have slots.
 pub(crate) fn head_frames() -> u64 {
     HEAD
 }
@@ -215,7 +215,7 @@ mod tests {
         Load::new(frames, "even", 0, shape).unwrap()
     }
 
-    /// Between the end of the load before and what follows, nothing starts.
+    /// Nothing starts between the end of the old load and the beginning of the next one.
     #[test]
     fn a_change_begins_at_its_frame_if_the_load_was_over_before() {
         let shape = Some("hold 1k/s 1s".to_owned());
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(firsts, [100, 100, 100, 120]);
     }
 
-    /// Otherwise its pacer would be done, and could not get a change.
+    /// If the shape ended, its pacer would end too, and could not be changed.
     #[test]
     fn a_load_that_is_followed_has_no_end_of_its_own() {
         for shape in ["hold 1k/s 1s", "hold 1k/s 1s forever"] {
@@ -233,8 +233,8 @@ mod tests {
         }
     }
 
-    /// Slots that are leased after the load's end, because the node was cut off, start late; and a load that was
-    /// corrected then continues. It ends with its last lease.
+    /// If a node was cut off, slots that are leased after the end of the load start late. If the load is corrected, it
+    /// continues. The pacer ends with its last lease.
     #[test]
     fn a_pacer_that_follows_a_load_starts_all_that_is_leased_after_its_end() {
         let (mut short, mut long) = (load("hold 1k/s 1s"), load("hold 1k/s 1s, hold 500/s 1s"));

@@ -1,8 +1,8 @@
-//! Defines the requests of nodes to the store, and its answers. Each request is one round trip, and the store decides
-//! it in one step.
+//! Defines the requests of nodes to the store, and its answers. Each request takes one round trip, and the store
+//! decides it in one step.
 //!
-//! A *frame* is a short part of the schedule, and a *track* some of its slots; nodes claim tracks of frames. The
-//! *roster* is the list of nodes that are there. `docs/FLEET-PROTOCOL.md` explains the other terms.
+//! A *frame* is a short part of the schedule, and a *track* is some of its slots. Nodes claim tracks of frames. The
+//! *roster* is the list of current nodes. `docs/FLEET-PROTOCOL.md` explains the other terms.
 
 use crate::frames::Frames;
 use crate::progress::Progress;
@@ -15,70 +15,70 @@ use std::ops::Range;
 /// A request about a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
-    /// A new node joins. The first one makes the run.
+    /// Lets a new node join. The first node creates the run.
     Join(Join),
-    /// Reads the status of the run; also a sign of life, if a node of this run asks.
+    /// Reads the status of the run. From a node of this run, this is also a sign of life.
     Look {
         node: Option<(String, NodeId)>,
     },
-    /// The reports of the nodes.
+    /// Reads the reports of the nodes.
     Nodes,
-    /// The results of the nodes, final or interim.
+    /// Reads the results of the nodes, final or interim.
     Results,
-    /// The owners of all frames from the chunk on, up to another chunk: a chunk has 64 frames.
+    /// Reads the owners of all frames in a range of chunks. A chunk has 64 frames.
     Owners {
         id: String,
         chunks: Range<u64>,
     },
     Claim(Claim),
-    /// The node has run these portions. Those that are free become the node's.
+    /// Reports that the node has run these portions. Free tracks among them become the node's.
     Mark {
         id: String,
         node: NodeId,
         sequence: u64,
-        /// The sequence of the last claim or mark that was answered, as in a [`Claim`].
+        /// The sequence number of the last claim or mark that was answered, as in a [`Claim`].
         answered: u64,
         epoch: u64,
         portions: Vec<Portion>,
     },
-    /// The store has lost the run, or a part of it, and the node writes back what it knows. Nothing is claimed from then
-    /// on in frames that may have been open before.
+    /// Restores a run of which the store has lost all or a part. The node writes back what it knows. After that, frames
+    /// that may have been open before cannot be claimed.
     Restore {
         node: NodeId,
         run: Box<Run>,
     },
-    /// A new version of the load, after those known.
+    /// Adds a new version of the load after those that are known.
     Change {
         id: String,
         known: u64,
         /// The number of the last known change.
         behind: u64,
         version: Version,
-        /// The first frame after the load; none if it never ends.
+        /// The first frame after the load; `None` if it has no end.
         ends: Option<u64>,
     },
-    /// The slots of consecutive frames are counted for their owners, and the owner of each track is forgotten.
+    /// Counts the slots of consecutive frames for their owners. The owners of the single tracks are forgotten.
     Count {
         id: String,
         from: u64,
-        /// The first slot of each frame, and of the one after them.
+        /// The first slot of each frame, and of the frame after them.
         firsts: Vec<u64>,
     },
-    /// The node takes no part from a frame on, and gives these portions back.
+    /// Lets the node leave from a frame on, and gives these portions back.
     Leave {
         id: String,
         node: NodeId,
         from: u64,
         portions: Vec<Portion>,
     },
-    /// The node's results so far, which replace those that it reported before.
+    /// Stores the node's interim results, which replace its earlier ones.
     Tell {
         id: String,
         node: NodeId,
         results: Vec<u8>,
     },
-    /// The node is done. Its results are kept, to be merged with those of the others. Empty results keep those of its
-    /// last report.
+    /// Ends the node. Its results are stored, to be merged with those of the other nodes. Empty results keep the last
+    /// interim results.
     Finish {
         id: String,
         node: NodeId,
@@ -87,7 +87,7 @@ pub(crate) enum Request {
     },
 }
 
-/// Some tracks of one frame.
+/// A set of tracks of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Portion {
     pub(crate) frame: u64,
@@ -96,17 +96,17 @@ pub(crate) struct Portion {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
-    /// A name for the node, which people choose.
+    /// A name for the node, chosen by the user.
     pub(crate) name: String,
-    /// A number for the run, if this makes it.
+    /// An ID for the run, if this node creates the run.
     pub(crate) id: String,
-    /// How many nodes have to be there before it starts.
+    /// The number of nodes that must join before the run starts.
     pub(crate) awaited: u32,
-    /// The frame that the round trip of this node needs.
+    /// The frames that the round-trip time of this node requires.
     pub(crate) frames: Frames,
-    /// How many frames ahead the node has to ask, as in a [`Claim`].
+    /// How many frames ahead the node must ask, as in a [`Claim`].
     pub(crate) lead: u64,
-    /// The load; `None` to take the run's.
+    /// The load; `None` to use the load of the run.
     pub(crate) load: Option<LoadText>,
 }
 
@@ -116,34 +116,34 @@ pub(crate) struct LoadText {
     pub(crate) shape: String,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// The first frame after the load; none if it never ends.
+    /// The first frame after the load; `None` if it has no end.
     pub(crate) ends: Option<u64>,
 }
 
-/// Claims in several frames.
+/// Claims tracks in several frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) id: String,
     pub(crate) node: NodeId,
-    /// Higher than that of any request of this node before.
+    /// The sequence number, which is higher than that of any earlier request of this node.
     pub(crate) sequence: u64,
-    /// The sequence of the last claim or mark that was answered. A store that does not know of it has
-    /// forgotten something.
+    /// The sequence number of the last claim or mark that was answered. A store that does not know this number has lost
+    /// data.
     pub(crate) answered: u64,
     /// The last epoch that the node knows.
     pub(crate) epoch: u64,
-    /// How many frames ahead the node has to ask, because its round trips take so long.
+    /// How many frames ahead the node must ask because of its round-trip time.
     pub(crate) lead: u64,
-    /// A claim that reaches the store after this moment of the run takes nothing: its answer might come
-    /// too late.
+    /// The time of the run at which the claim expires. After this time the store grants nothing, because the answer
+    /// might arrive too late.
     pub(crate) until_us: u64,
-    /// How many versions of the load the node knows.
+    /// The number of versions of the load that the node knows.
     pub(crate) versions: u64,
-    /// The number of the change that made the last of these versions.
+    /// The number of the change that created the last of these versions.
     pub(crate) change: u64,
     /// The version of the roster that the node knows.
     pub(crate) roster: u64,
-    /// Up to which frame slots have been counted, as far as the node knows.
+    /// The first frame that has not been counted, as far as the node knows.
     pub(crate) counted: u64,
     /// The progress of the node, for observers.
     pub(crate) progress: String,
@@ -156,25 +156,25 @@ pub(crate) struct Ask {
     pub(crate) take: Take,
 }
 
-/// The tracks that a node asks for.
+/// Describes the tracks that a node asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Take {
-    /// Up to `most` of the own tracks of number `rank` of `nodes` nodes.
+    /// Up to `most` tracks of those that belong to the node with rank `rank` among `nodes` nodes.
     Own { rank: u32, nodes: u32, most: u32 },
-    /// A share of what is free, as one of this many nodes, but at most so much.
+    /// One of `nodes` equal shares of the free tracks, but at most `most` tracks.
     Share { nodes: u32, most: u32 },
-    /// All that is free in a frame that the node has missed.
+    /// All free tracks of a frame that the node has missed.
     Missed,
     /// No tracks: the node only needs the owners.
     Nothing,
 }
 
-/// The state of the other nodes when a node is done.
+/// The state of the other nodes when a node finishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
-    /// All are done or have died, and this node is the first to know.
+    /// All other nodes have finished or died, and this node is the first one to learn this.
     Done,
-    /// The load is over, or its last frames have begun, and some have given no results. They may have died.
+    /// The load has ended, or its last frames have begun, and some nodes have not reported results. They may have died.
     Awaited,
     GoOn,
 }
@@ -182,63 +182,63 @@ pub(crate) enum Others {
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not all nodes are there.
+    /// Not all awaited nodes have joined.
     Waiting,
     Running,
-    /// All nodes are done.
+    /// All nodes have finished.
     Ended,
 }
 
-/// The store's data of a run, except the owners.
+/// The store's data about a run, except the owners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) id: String,
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// How many frames before they begin frames can be claimed.
+    /// The number of frames before its beginning from which on a frame can be claimed.
     pub(crate) lead: u64,
-    /// When the run began, in microseconds of the store's clock.
+    /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
-    /// Nothing is claimed in frames before this one.
+    /// The first frame that can be claimed.
     pub(crate) floor: u64,
     /// How often the run was restored.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
-    /// The first frame after the load; none if it never ends.
+    /// The first frame after the load; `None` if it has no end.
     pub(crate) ends: Option<u64>,
-    /// The versions of the load. The first is the load with which the run began.
+    /// The versions of the load. The first one is the load with which the run began.
     pub(crate) versions: Vec<Version>,
     pub(crate) roster: Roster,
-    /// How many nodes have joined so far.
+    /// The number of nodes that have joined so far.
     pub(crate) joined: u64,
-    /// The nodes that there were at any time, as far as is known. The store may have forgotten some.
+    /// All nodes that have ever joined, as far as this is known. The store may have forgotten some of them.
     pub(crate) heard: BTreeSet<NodeId>,
-    /// No node that has left or died has started anything from this frame on.
+    /// From this frame on, no node that has left or died has started anything.
     pub(crate) left: u64,
     pub(crate) counted: Counted,
 }
 
-/// Frames whose slots have been counted for their owners. The owners of the tracks are forgotten.
+/// The frames whose slots have been counted for their owners. The owners of the tracks have been forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// The first frame after them.
+    /// The first frame that has not been counted.
     pub(crate) until: u64,
-    /// Slots of each node; `None`: those without an owner.
+    /// The number of slots of each node. The key `None` stands for slots without an owner.
     pub(crate) slots: BTreeMap<Option<NodeId>, u64>,
 }
 
-/// The load from a frame on. Up to that frame, the earlier versions apply.
+/// The load from a frame on. Before this frame, the earlier versions apply.
 ///
-/// A change that few nodes know of may be lost with the store's data, and another one made in its place. Then
-/// nodes know as many versions as the store, and not the same ones.
+/// A change that only few nodes know can be lost with the store's data, and another change can be made in its place. In
+/// that case, a node may know as many versions as the store, but not the same ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// No other change has this number; 0 is what the run began with.
+    /// The unique number of the change; 0 is the load with which the run began.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// The load from there on; none if it is over.
+    /// The load from there on; `None` if the load ends there.
     pub(crate) shape: Option<String>,
     /// The shape that continues after a pause; `None` unless the run is paused.
     pub(crate) rest: Option<String>,
@@ -255,7 +255,7 @@ impl Version {
     }
 }
 
-/// The nodes that are there, in the order in which they have joined.
+/// The current nodes, in the order in which they have joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roster {
     pub(crate) version: u64,
@@ -263,8 +263,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Whether a node has been silent for long enough to count as dead or cut off. The store's script has the same rule
-    /// for the roster.
+    /// Whether a node that has been silent for this time counts as dead or cut off. The store's script applies the same
+    /// rule to the roster.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -278,20 +278,20 @@ impl Run {
         self.versions.last().map_or(0, |latest| latest.change)
     }
 
-    /// The condition that its nodes wait for.
+    /// The condition that the run's nodes wait for.
     pub(crate) fn waits(&self) -> Waits {
         let here = u32::try_from(self.roster.nodes.len()).unwrap_or(u32::MAX);
         Waits::ForNodes { here, awaited: self.awaited }
     }
 
-    /// The first frame that no node can have claimed by a moment of the run.
+    /// The first frame that no node can have claimed at this time of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
     }
 }
 
 impl Roster {
-    /// The place of a node, and how many there are: one more, if it is not among them.
+    /// The rank of a node, and the number of nodes. A node that is not in the roster is counted after the others.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -300,7 +300,7 @@ impl Roster {
     }
 }
 
-/// An answer, and the store's clock in microseconds.
+/// An answer, with the time of the store's clock in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) now_us: i64,
@@ -309,32 +309,32 @@ pub(crate) struct Reply {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// There is no such run.
+    /// There is no run with this ID.
     Gone,
-    /// The name is now another run's.
+    /// The name now belongs to another run.
     Other,
-    /// The run is of this other version.
+    /// The run was started by this other version.
     Foreign(String),
-    /// The load is not the requested one.
+    /// The load of the run differs from the given one.
     Differs(Box<Run>),
     Joined(NodeId, Box<Run>),
-    /// No node can join any more, and no new run can begin yet: the load is over and some nodes are not done, or all of
-    /// them are, since just now.
+    /// No node can join, and no new run can begin yet. The load has ended, and some nodes have not finished, or all
+    /// have finished only recently.
     Ending,
     Run(Box<Run>),
     Nodes(Vec<NodeText>),
     Results(Vec<NodeResults>),
-    /// The owners of one chunk after the other, and up to which frame they have been forgotten.
+    /// The owners of consecutive chunks, and the frame up to which owners have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// For a mark: the portions that belong to others. For a leave: the portions that were given back. Owners of frames
-    /// before this one are no longer known.
+    /// For a mark: the portions that belong to other nodes. For a leave: the portions that were given back. The owners
+    /// of frames before this frame are no longer known.
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
-    /// The node is done.
+    /// The node has finished.
     Finished(Others),
-    /// The change comes too late, or another one came first.
+    /// The change was made too late, or another change was made first.
     TooLate,
 }
 
@@ -343,32 +343,32 @@ pub(crate) enum Answer {
 pub(crate) struct NodeText {
     pub(crate) node: NodeId,
     pub(crate) name: String,
-    /// When it was heard of last, in microseconds of the store's clock.
+    /// The time at which the node was last heard of, in microseconds of the store's clock.
     pub(crate) seen_us: i64,
     pub(crate) progress: String,
-    /// How many nodes the roster had that was sent to it last, if that was not the roster before.
+    /// The number of nodes in the roster that was last sent to the node, if it differs from the roster before.
     pub(crate) members: Option<u32>,
-    /// Whether the node has left or is done.
+    /// Whether the node has left or finished.
     pub(crate) is_finished: bool,
-    /// Whether the node has given its results.
+    /// Whether the node has reported its results.
     pub(crate) has_results: bool,
 }
 
-/// The results of a node, in the form that its program gives them.
+/// The results of a node, in the format of the program that reported them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeResults {
-    /// The node's number, from 1 on.
+    /// The node's number, counted from 1.
     pub number: u16,
-    /// The results as the node gave them.
+    /// The results as the node reported them.
     pub bytes: Vec<u8>,
-    /// Whether they are final: the node was [done](crate::Node::finish). Otherwise they are those that it
-    /// [reported](crate::Node::tell) last.
+    /// Whether the results are final, because the node has [finished](crate::Node::finish). Otherwise, they are the
+    /// last ones that it [reported](crate::Node::tell).
     pub is_final: bool,
 }
 
 impl NodeText {
-    /// Whether it has reported that it knows a version of the load that comes after `before` others.
+    /// Whether the node has reported that it knows this version of the load, which follows `before` other versions.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)
@@ -383,14 +383,14 @@ pub(crate) struct Claimed {
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
     pub(crate) lead: u64,
-    /// How many versions there are.
+    /// The number of versions.
     pub(crate) known: u64,
-    /// The last of the versions: those that the node did not know, or all.
+    /// The versions that the node did not know, or all versions.
     pub(crate) versions: Vec<Version>,
     /// The roster, if the node did not know it.
     pub(crate) roster: Option<Roster>,
-    /// The counted frames, if they are at least a chunk (64 frames) more than the node knew, or fewer than it knew.
+    /// The counts, if they are at least a chunk (64 frames) ahead of those that the node knew, or behind them.
     pub(crate) counted: Option<Counted>,
-    /// The owners for each ask, in order.
+    /// The owners for each ask, in the same order.
     pub(crate) owners: Vec<Owners>,
 }

@@ -1,4 +1,4 @@
-//! A node that takes part in a run.
+//! Implements the handle of a node that takes part in a run.
 
 use crate::core::Core;
 use crate::error::FleetError;
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A node that takes part in a run, from [`Fleet::join`](crate::Fleet::join). Its
-/// [`pacer`](Node::pacer) starts this node's slots of the run's one schedule.
+/// A node that takes part in a run, created by [`Fleet::join`](crate::Fleet::join). Its [`pacer`](Node::pacer) starts
+/// this node's slots of the run's common schedule.
 ///
-/// Dropping it is [leaving](Node::leave). That takes some seconds if the store does not answer.
+/// Dropping a node makes it [leave](Node::leave). This takes some seconds if the store does not answer.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) pacer: Pacer,
@@ -24,7 +24,7 @@ pub struct Node {
     pub(crate) telling: ResultsThread,
     pub(crate) thread: Option<JoinHandle<()>>,
     pub(crate) id: u16,
-    /// When the first slot of the run can start, on the pacer's clock.
+    /// The time at which the first slot of the run can start, on the pacer's clock.
     pub(crate) head: Duration,
 }
 
@@ -36,27 +36,28 @@ pub(crate) struct Shared(Mutex<(NodeStatus, Run)>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStatus {
-    /// How many nodes there are, by the store's last answer.
+    /// The number of nodes, according to the store's last answer.
     pub nodes: u32,
-    /// Whether it is the first of them in the order in which they have joined: one node of a fleet, for
-    /// what is done once.
+    /// Whether this is the first of the current nodes in the order in which they have joined. Use this to do something
+    /// on one node only.
     pub is_first: bool,
-    /// For how long the node has been without the store; none while it is there.
+    /// How long the node has been without the store; `None` while the store is available.
     pub blind: Option<Duration>,
-    /// In how many frames so far the node has started its own slots by the last roster, because it could not know the
-    /// claims of others. Only then slots can start twice.
+    /// The number of frames in which the node has started its own slots according to the last roster, because it could
+    /// not know the claims of other nodes. Only in these frames can slots start twice.
     pub blind_frames: u64,
     /// How late the oldest slot is that has not started.
     pub late: Duration,
-    /// Slots started so far.
+    /// The number of slots started so far.
     pub fired: u64,
-    /// Slots skipped by a late policy.
+    /// The number of slots that a late policy has skipped.
     pub shed: u64,
-    /// Slots that this node has started while they were another's.
+    /// The number of slots that this node has started although another node owned them.
     pub twice: u64,
     /// Whether the run is paused.
     pub is_paused: bool,
-    /// Whether the node has ended: the run has another load now, or the store was away for too long.
+    /// Whether the node has ended, because the name belongs to another run now, or because the store was unavailable
+    /// for too long.
     pub is_over: bool,
 }
 
@@ -92,33 +93,33 @@ impl Shared {
 }
 
 impl Node {
-    /// The pacer of this node's slots: blocking, by lanes, by claims, or through `nanopace-async`. Its
-    /// callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load is over, and when
-    /// the node leaves.
+    /// The pacer of this node's slots. It can be used in any way: blocking, through lanes or claims, or through
+    /// `nanopace-async`. Its callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load has ended, and
+    /// when the node leaves.
     ///
-    /// Take slots one at a time. If you take a row, which starts with its first slot, its later slots may go to another
-    /// node and start twice.
+    /// Take slots one at a time. If you take several slots at once, which start with the first one, the later ones may
+    /// go to another node and start twice.
     ///
-    /// Its schedule belongs to the run. Change it by [`Control`](crate::Control); what you change here
-    /// changes this node alone, and then its slots are not those of the run.
+    /// The schedule of the pacer belongs to the run. Change it through [`Control`](crate::Control). A direct change of
+    /// the pacer affects only this node, whose slots then differ from those of the run.
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         &self.pacer
     }
 
-    /// The node's number in the run, from 1 on.
+    /// The node's number in the run, counted from 1.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.id
     }
 
-    /// The run's own number, as in [`RunStatus::id`](crate::RunStatus::id).
+    /// The run's ID, as in [`RunStatus::id`](crate::RunStatus::id).
     #[must_use]
     pub fn run_id(&self) -> String {
         self.shared.lock().1.id.clone()
     }
 
-    /// When the load begins, on the pacer's clock: a run begins a little ahead of it.
+    /// The start of the load, on the pacer's clock. A run begins slightly before its load.
     #[must_use]
     pub fn begins(&self) -> Duration {
         self.head
@@ -130,16 +131,16 @@ impl Node {
         self.shared.lock().0
     }
 
-    /// The shape of the whole load as text, with all changes so far.
+    /// The shape of the whole load as text, including all changes so far.
     #[must_use]
     pub fn shape(&self) -> String {
         let run = self.shared.lock().1.clone();
         Load::of(&run).map_or_else(|_| String::new(), |load| load.text())
     }
 
-    /// Takes part no more: the slots of frames that others still ask for go back, and other nodes get
-    /// them. Callers get the slots of two or three frames more, and then
-    /// [`Ended::Finished`](nanopace::Ended::Finished). Then call [`finish`](Node::finish).
+    /// Makes the node leave. Slots of frames for which other nodes still ask are given back, and other nodes get them.
+    /// Callers get the slots of two or three more frames, and then [`Ended::Finished`](nanopace::Ended::Finished).
+    /// After that, call [`finish`](Node::finish).
     ///
     /// # Errors
     /// [`FleetError::Store`] if the store does not answer.
@@ -147,8 +148,8 @@ impl Node {
         self.order(Command::Leave)
     }
 
-    /// Reports how many slots that the [`pacer`](Node::pacer) has granted were not started after all, because the
-    /// callers stopped: they count as lost, and not as fired. Call it before [`finish`](Node::finish).
+    /// Reports a number of slots that the [`pacer`](Node::pacer) has granted but that were not started, because their
+    /// callers stopped. These slots count as lost instead of fired. Call this before [`finish`](Node::finish).
     ///
     /// # Errors
     /// [`FleetError::Over`] if the node's thread has ended.
@@ -156,10 +157,10 @@ impl Node {
         self.order(|reply| Command::NotStarted(slots, reply))
     }
 
-    /// Reports the node's interim results to the store, for observers of the run and in case the node dies:
-    /// [`Control::results`](crate::Control::results) returns the last ones until the node is done. Once a second is
-    /// often enough. The call does not wait for the store, and claims do not wait for it. The next report makes up for
-    /// one that fails.
+    /// Reports the node's interim results to the store, for observers of the run, and in case the node dies.
+    /// [`Control::results`](crate::Control::results) returns the last interim results until the node has finished. One
+    /// report per second is enough. This call does not wait for the store, and does not delay claims. If a report
+    /// fails, the next one replaces it.
     ///
     /// ```no_run
     /// # fn example(node: &nanopace_fleet::Node, done: u64) {
@@ -170,15 +171,15 @@ impl Node {
         self.telling.tell(results);
     }
 
-    /// Ends the node: reports what became of its slots. `results` are stored, so that
-    /// [`Control::results`](crate::Control::results) can return those of all nodes. Empty ones keep what the node
-    /// [reported](Node::tell) last.
+    /// Ends the node, and reports the fate of its slots. `results` are stored, so that
+    /// [`Control::results`](crate::Control::results) can return the results of all nodes. Empty results keep the last
+    /// ones that the node has [reported](Node::tell).
     ///
-    /// Call it when no caller takes slots any more. Slots that were leased and not started count as
-    /// lost.
+    /// Call this when no caller takes slots any more. Slots that were leased but not started count as lost.
     ///
-    /// Returns whether it was the last one: then all others are done, or have died. One node of a run is the last. After
-    /// the end of the load it waits up to 32 frames, and 625 ms at least, for nodes that are silent: they may have died.
+    /// Returns whether this was the last node, which means that all other nodes have finished or died. Exactly one node
+    /// of a run is the last one. After the end of the load, this call waits for silent nodes, which may have died, for
+    /// up to 32 frames and at least 625 ms.
     ///
     /// # Errors
     /// [`FleetError::Store`] if the store does not answer.

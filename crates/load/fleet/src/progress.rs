@@ -1,31 +1,32 @@
-//! The progress that a node reports to the store.
+//! Defines the progress that a node reports to the store.
 
-/// A node's counts, and what it knows of the run.
+/// The counts of a node, and what the node knows about the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Slots that were started.
+    /// The number of slots that were started.
     pub(crate) fired: u64,
-    /// Slots that a late policy has skipped.
+    /// The number of slots that a late policy has skipped.
     pub(crate) shed: u64,
-    /// Slots that this node has started and another node owns.
+    /// The number of slots that this node has started although another node owns them.
     pub(crate) twice: u64,
     /// How late the node's oldest slot is.
     pub(crate) late_ns: u64,
-    /// For how long the node has run without the store, or had before this report.
+    /// How long the node has been without the store, or had been just before this report.
     pub(crate) blind_ns: u64,
-    /// Slots that were started without the store, which does not know of them yet. Other nodes may own them.
+    /// The number of slots that were started without the store and that the store does not know yet. Other nodes may
+    /// own them.
     pub(crate) unmarked: u64,
-    /// For how long the node goes on without the store.
+    /// How long the node continues without the store.
     pub(crate) limit_ns: u64,
-    /// How many nodes share the load: without the store, this one runs its part of it.
+    /// The number of nodes that share the load. Without the store, this node runs its part of the load.
     pub(crate) members: u32,
-    /// How many versions of the load the node knows.
+    /// The number of versions of the load that the node knows.
     pub(crate) versions: u64,
-    /// The number of the change that made the last of these versions.
+    /// The number of the change that created the last of these versions.
     pub(crate) change: u64,
-    /// When the node reported this, as a moment of the run in nanoseconds. The store may have received it much later.
+    /// The time of the report, in nanoseconds of the run. The store may have received it much later.
     pub(crate) told_ns: u64,
-    /// By how much the node's clock was set to follow the store's, in total.
+    /// The total time by which the node's clock was set to follow the store's clock.
     pub(crate) stepped_ns: u64,
 }
 
@@ -39,7 +40,7 @@ impl Progress {
         )
     }
 
-    /// None if it is not of this form.
+    /// Parses a report. `None` if it has another format.
     pub(crate) fn read(text: &str) -> Option<Progress> {
         let mut numbers = text.split(' ').map(|number| number.parse().ok());
         let mut next = || numbers.next().flatten();

@@ -4,23 +4,23 @@
 /// The longest time to wait for an answer.
 const MOST_NS: u64 = 3_000_000_000;
 
-/// Round trips to the store.
+/// The estimated round-trip time to the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundTrips {
     last_ns: u64,
     smooth_ns: u64,
     varies_ns: u64,
-    /// Consecutive requests without an answer.
+    /// The number of consecutive requests without an answer.
     failures: u32,
 }
 
 impl RoundTrips {
-    /// The estimate after the first round trip.
+    /// Creates the estimate after the first round trip.
     pub(crate) fn new(trip_ns: u64) -> RoundTrips {
         RoundTrips { last_ns: trip_ns, smooth_ns: trip_ns, varies_ns: trip_ns / 2, failures: 0 }
     }
 
-    /// One more round trip took so long.
+    /// Adds the time of another round trip.
     pub(crate) fn took(&mut self, trip_ns: u64) {
         self.last_ns = trip_ns;
         let off_ns = self.smooth_ns.abs_diff(trip_ns);
@@ -29,23 +29,22 @@ impl RoundTrips {
         self.failures = 0;
     }
 
-    /// A request had no answer.
+    /// Records that a request had no answer.
     pub(crate) fn failed(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// The last answer took this long.
+    /// The time of the last round trip.
     pub(crate) fn last_ns(&self) -> u64 {
         self.last_ns
     }
 
-    /// Answers seldom take longer.
+    /// A round-trip time that is seldom exceeded.
     pub(crate) fn long_ns(&self) -> u64 {
         self.smooth_ns + 4 * self.varies_ns
     }
 
-    /// How long an answer is waited for: four long trips, twice as long after each failure, and
-    /// `least_ns` at least.
+    /// How long to wait for an answer: four long round trips, doubled after each failure, and at least `least_ns`.
     pub(crate) fn patience_ns(&self, least_ns: u64) -> u64 {
         let trips_ns = (4 * self.long_ns()).saturating_mul(1 << self.failures.min(10));
         trips_ns.max(least_ns).min(MOST_NS)

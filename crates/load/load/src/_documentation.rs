@@ -1,8 +1,8 @@
-//! Pages beyond the reference.
+//! Documentation pages beyond the API reference.
 //!
-//! * [Your own load generator](own): from nothing to a page with figures, and what a call may do.
+//! * [Your own load generator](own): how to write one, from the first file to the HTML report, and the rules for calls.
 
-// The page's own links are for readers of the file; these come first, for rustdoc.
+// The page's own links work in the repository only. These definitions come first, so rustdoc uses them instead.
 /// [`BlockingTarget`]: crate::BlockingTarget
 /// [`Done::bytes`]: crate::Done::bytes
 /// [`Done::items`]: crate::Done::items

@@ -1,9 +1,8 @@
 //! Implements `nanopace calibrate`, which measures in half a minute how exactly this machine can start requests.
 //!
-//! Each measurement is a [`steps::Step`] and gets a share of the time. The measurements are
-//! collected in [`results::Results`]. [`sleeping`] and [`recommend`] draw conclusions from them,
-//! unless the [`disturbance`] by other programs was too strong. An interrupt ends the measurements;
-//! the report then contains the measurements made so far.
+//! Each measurement is a [`steps::Step`] and gets a share of the time. [`results::Results`] collects the measurements.
+//! [`sleeping`] and [`recommend`] draw conclusions from them, unless other programs caused too much [`disturbance`]. An
+//! interrupt ends the measurements; the report then contains the measurements made so far.
 
 pub(crate) mod args;
 mod disturbance;
@@ -28,7 +27,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A calibration that is ready to start. Its output files can be written.
+/// A calibration that is ready to start. Its output files have been opened.
 #[derive(Debug)]
 pub(crate) struct Calibration {
     seconds: Duration,
@@ -40,7 +39,7 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// Opens the output files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        // Standard output has the report already.
+        // Standard output already gets the report.
         let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;

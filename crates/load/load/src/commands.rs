@@ -1,7 +1,7 @@
 //! The commands of the program `nanopace`: runs, searches, plans, calibrations, comparisons and fleets over HTTP.
 //!
-//! A program adds its own commands `C` and the server `E` that is loaded without a URL. Other programs call
-//! [`main`](crate::main), which has no HTTP in it.
+//! A program adds its own commands `C`, and the embedded target `E` that receives the load if no URL is given. Load
+//! generators with their own target call [`main`](crate::main) instead, which contains no HTTP code.
 
 use crate::calibrate::Calibration;
 use crate::calibrate::args::{self as calibrate_args, CalibrateArgs};
@@ -48,7 +48,7 @@ Examples:
 
 The same without 'run'. 'nanopace run --help' lists all options; 'nanopace help' lists topics.";
 
-/// The default rate of the embedded target. Other servers get the lower default of [`ScheduleArgs`].
+/// The default rate of the embedded target. Other targets get the lower default of [`ScheduleArgs`].
 ///
 /// [`ScheduleArgs`]: crate::load::schedule::args::ScheduleArgs
 const EMBEDDED_RATE: &str = "5000/s";
@@ -97,7 +97,8 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     Print(String),
 }
 
-/// Returns the definition of the command line. The program may change it before it gives it to [`perform`].
+/// Returns the definition of the command line. The program may change the definition before it passes it to
+/// [`perform`].
 #[must_use]
 pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
     let nothing = clap::Command::new("nothing");
@@ -128,11 +129,11 @@ fn run_rate(command: clap::Command) -> clap::Command {
     })
 }
 
-/// Reads a command line, whose first word is the program's name, and performs no command.
+/// Reads a command line, whose first word is the program's name, without performing its command.
 ///
 /// # Errors
 ///
-/// The command line is refused, or asks for help.
+/// Returns the error of clap if the command line is invalid or asks for help.
 pub fn check<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<()>
 where
     C: Subcommand,
@@ -141,9 +142,9 @@ where
     read::<C, E>(definition, words).map(drop)
 }
 
-/// Performs the command of a command line, whose first word is the program's name, and shows errors. `other` returns
-/// the text that a command of the program's own prints, or its error; it also gets the definition of the command line
-/// with the options about configuration files.
+/// Performs the command of a command line, whose first word is the program's name, and prints errors. `other` performs
+/// the program's own commands: it gets the definition of the command line, including the options about configuration
+/// files, and returns the text to print or an error.
 ///
 /// The exit status is the one that [`main`](crate::main) describes.
 pub fn perform<C, E>(
@@ -170,7 +171,7 @@ where
     })
 }
 
-/// Reads a command line, and the configuration file that it names. The command is `run` by default.
+/// Reads a command line and the configuration file that it names. The default command is `run`.
 fn read<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<Command<C, E>>
 where
     C: Subcommand,
@@ -193,7 +194,7 @@ where
     Ok(command)
 }
 
-/// A configuration, without the password of a fleet's store: that can be in the environment.
+/// Returns a configuration without the password of the fleet's store. The password can be in the environment instead.
 fn without_secret(config: &str) -> String {
     let line = |line: &str| match line.strip_prefix("fleet = ") {
         Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),
@@ -204,7 +205,7 @@ fn without_secret(config: &str) -> String {
 
 fn plan(args: &PlanArgs) -> Ended {
     let plan = Plan::new(args).map_err(refused)?;
-    // An output that fails does not stop the others.
+    // If one output fails, the others are written all the same.
     let written = [plan.show(), plan.draw(), plan.list()];
     let written = written.into_iter().collect::<io::Result<()>>();
     written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))

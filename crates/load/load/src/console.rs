@@ -1,5 +1,5 @@
-//! Reads and writes at the console for all commands of the program: numbers for people to read, charts of characters,
-//! the live line, and the files that results are written to.
+//! Reads input and writes output for all commands: formatted numbers, text charts, the progress line, and files with
+//! results.
 
 pub(crate) mod alternate;
 pub(crate) mod axis;

@@ -1,4 +1,4 @@
-//! The front door: a program in one call, a load by a builder, and the report of it.
+//! The public API: a complete program in one call, a load builder, and its report.
 
 pub(crate) mod builder;
 pub(crate) mod groups;

@@ -1,4 +1,4 @@
-//! Runs and searches over HTTP: the target of the program.
+//! Runs and searches whose target is an HTTP server.
 
 pub(crate) mod args;
 mod client;
@@ -40,13 +40,13 @@ use nanopace::{Nanos, Pacer, Rate};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A run over HTTP that is ready.
+/// Prepares a run over HTTP.
 pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup> {
     let HttpRunArgs { requests, load, .. } = args;
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// Writes the request of a slot, and returns its length.
+/// Writes the request of a slot into a buffer, and returns its length.
 pub(crate) fn written<E: EmbeddedTarget>(
     args: &RequestArgs<E>,
     load: &RunArgs,
@@ -60,7 +60,7 @@ pub(crate) fn written<E: EmbeddedTarget>(
     })
 }
 
-/// A search over HTTP that is ready.
+/// Prepares a search over HTTP.
 pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job> {
     let HttpSearchArgs { requests, search } = args;
     let stops = requests.data.data_end == DataEnd::Stop;
@@ -68,14 +68,15 @@ pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<
     Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// Servers that take HTTP requests.
+/// An HTTP server, or several, as the target of a load.
 pub(crate) struct Http {
     url: String,
     /// The scenario file, if the run sends scenarios.
     scenarios: Option<String>,
-    /// The hash of its text.
+    /// The hash of the scenario file's text.
     scenario_hash: Option<String>,
-    /// The Unix socket or proxy that requests go through, for the name of the target; empty without one.
+    /// The Unix socket or proxy that requests go through, as a suffix of the target's name; empty if requests go
+    /// directly.
     by: String,
     /// Whether requests go through a proxy.
     has_proxy: bool,
@@ -86,7 +87,7 @@ pub(crate) struct Http {
     /// The embedded target, if requests go to it.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
-    /// Counts the steps of scenarios, and the items of responses that are given up.
+    /// Counts the steps of scenarios, and the items of responses that are cut off.
     counted_by: Mutex<Option<Arc<dyn Steps>>>,
 }
 
@@ -166,8 +167,8 @@ impl Backend for Http {
         answer.outcome().map(|()| done).map_err(|why| answer.failure(why.kind()).with(done))
     }
 
-    /// Sends one request. A response with an error status is accepted: the server works, and the run counts
-    /// such failures.
+    /// Sends one request. A response with an error status is accepted, because it shows that the server is reachable.
+    /// The run counts such responses as failures.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
@@ -226,7 +227,7 @@ impl Backend for Http {
     }
 
     fn open_files(&self, sessions: &[usize]) -> u64 {
-        // The embedded target has the other end of each connection.
+        // The embedded target runs in this process, so it holds the other end of each connection.
         let ends = if self.embedded.is_some() { 2 } else { 1 };
         ends * self.plan.open_files(sessions)
     }
@@ -261,8 +262,8 @@ impl Backend for Http {
     }
 }
 
-/// A session that sends a request. The items seen in the response are recorded on drop, so a call that is given
-/// up is recorded too.
+/// A session that sends a request. Dropping it records the items seen in the response, so a call that is given up is
+/// recorded too.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
     session: &'run mut Session,
@@ -274,7 +275,7 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
         streams.record(seen, self.due);
-        // For other calls, `Done` carries the number of items.
+        // If a call ends normally, its `Done` carries the number of items.
         if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
             let done = Done::new().items(seen.items.len() as u64);
             let given_up = Failure::of(Why::Timeout.kind()).with(done);
@@ -283,7 +284,7 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// The requests that the options describe, or one request to the embedded target, which this starts.
+/// Reads the requests that the options describe. Without any, starts the embedded target and returns one request to it.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -342,7 +343,7 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
     }
 }
 
-/// The Unix socket or proxy that requests go through; empty without one.
+/// Returns the Unix socket or proxy that requests go through, as a suffix of the target's name.
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),
@@ -351,7 +352,7 @@ fn by(args: &ConnectionArgs) -> String {
     }
 }
 
-/// Advice for a failed first request.
+/// Returns advice for a failed first request; empty if there is none.
 fn advice(kind: FailureKind) -> String {
     if let Some(shortage) = Shortage::of_kind(kind) {
         return format!("; {}", shortage.advice());

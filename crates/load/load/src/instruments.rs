@@ -1,4 +1,4 @@
-//! Parts of a run without the run around them, for fuzz targets and benchmarks.
+//! Exposes parts of a run to fuzz targets and benchmarks.
 
 use crate::http::args::HttpRunArgs;
 use crate::http::embedded::NoTarget;
@@ -14,23 +14,24 @@ struct CommandLine {
     run: HttpRunArgs<NoTarget>,
 }
 
-/// Returns a function that writes the HTTP request of the slot with a number, and returns its length in bytes. The
-/// options are those of `nanopace run`, with a URL.
+/// Returns a function that writes the HTTP request of the slot with the given number, and returns the request's length
+/// in bytes. The options are those of `nanopace run`, and include a URL.
 ///
 /// # Errors
 ///
-/// The error message of the program about these options.
+/// Returns the error message that the program prints for invalid options.
 pub fn requests(options: &[&str]) -> Result<impl FnMut(u64) -> usize + use<>, String> {
     let HttpRunArgs { requests, load, .. } =
         CommandLine::try_parse_from(options).map_err(|error| error.to_string())?.run;
     written(&requests, &load).map_err(|error| format!("{error:#}"))
 }
 
-/// Presses a key of the view of a run for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
+/// Presses keys in the full-screen view of a run, one for each character: `\n` is Enter, `\x08` Backspace, `\x1b`
+/// Escape.
 ///
 /// # Panics
 ///
-/// If a text stays in the prompt after it was entered.
+/// Panics if the prompt still contains text after Enter was pressed.
 pub fn press_keys(typed: &str) {
     let mut prompt = Prompt::default();
     for key in typed.chars() {

@@ -1,4 +1,4 @@
-//! Judges runs: the verdict, the requirements, the summary; decides what a search does next.
+//! Judges runs: their verdict, requirements and summary. Also chooses the next step of a search.
 
 pub(crate) mod advice;
 pub(crate) mod checks;

@@ -1,4 +1,4 @@
-// The README's links to its page are for readers of the file; these come first, for rustdoc.
+// The README's own links work in the repository only. These definitions come first, so rustdoc uses them instead.
 //! [How to write one]: crate::_documentation::own
 //! [Rules for calls]: crate::_documentation::own#rules-for-calls
 //!

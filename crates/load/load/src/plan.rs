@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use summary::Summary;
 
-/// A plan that is ready to be shown. The load is valid, and the files can be written.
+/// A plan that is ready to be shown. Its load is valid, and its output files have been opened.
 pub(crate) struct Plan<'args> {
     load: PlannedLoad<'args>,
     outline: Outline,
@@ -47,7 +47,7 @@ impl Plan<'_> {
         Ok(Plan { load, outline, svg, csv, interrupt })
     }
 
-    /// Writes the chart and the summary, to standard error if a file goes to standard output.
+    /// Writes the chart and the summary to standard output, or to standard error if a file goes to standard output.
     pub(crate) fn show(&self) -> io::Result<()> {
         let mut files = [&self.svg, &self.csv].into_iter().flatten();
         if files.any(ResultFile::is_stdout) {
@@ -64,7 +64,7 @@ impl Plan<'_> {
         stream.write_all(format!("{chart}\n{summary}").as_bytes())
     }
 
-    /// Writes the picture, if it was requested.
+    /// Writes the SVG chart, if it was requested.
     pub(crate) fn draw(&self) -> io::Result<()> {
         let Some(svg) = &self.svg else { return Ok(()) };
         let picture =
@@ -72,7 +72,7 @@ impl Plan<'_> {
         svg.write_text(&picture)
     }
 
-    /// Writes the intended starts, if they were requested.
+    /// Writes the list of intended starts, if it was requested.
     pub(crate) fn list(&self) -> io::Result<()> {
         let Some(csv) = &self.csv else { return Ok(()) };
         let starts = self.load.starts().map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! Records operations: their times, the causes of their lateness, and their number.
+//! Records operations: their number, their times, and the causes of late starts.
 
 pub(crate) mod asked;
 pub(crate) mod burst;

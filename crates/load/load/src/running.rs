@@ -1,4 +1,4 @@
-//! Runs loads: threads and workers, the controller of a run, searches, nodes of a fleet.
+//! Runs loads on threads of workers, and contains the controller of a run, searches, and fleet nodes.
 
 pub(crate) mod args;
 mod before_start;

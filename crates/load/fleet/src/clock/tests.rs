@@ -1,4 +1,4 @@
-//! Tests: which round trips a clock uses.
+//! Tests which round trips a clock uses.
 
 use super::*;
 use nanopace::ManualClock;
@@ -15,8 +15,8 @@ fn a_mapping_is_exact_for_years() {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How far the store is set ahead by the best of some round trips: how many milliseconds each takes to the store
-/// alone, and how far that was set ahead then.
+/// How far the store's clock is ahead according to the best of some round trips. Each is given by the milliseconds that
+/// the way to the store takes, and by how far the store's clock was set ahead at that time.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {
@@ -53,7 +53,7 @@ impl Node {
         Node { base, clock, leader }
     }
 
-    /// A round trip from one moment of the machine's clock to another.
+    /// Makes a round trip between two times of the machine's clock.
     fn trips(&mut self, (sent_ns, received_ns): (u64, u64), store_us: i64) {
         self.base.set(Nanos::from_nanos(received_ns));
         let sample = Sample { sent_ns, received_ns, store_us };
@@ -61,8 +61,8 @@ impl Node {
     }
 }
 
-/// Makes a round trip each tenth of a second. Each is given by how many milliseconds it takes to the store alone, and
-/// how far that was set ahead then. Returns by how much the node's clock was set, in milliseconds.
+/// Makes a round trip each tenth of a second. Each is given by the milliseconds that the way to the store takes, and by
+/// how far the store's clock was set ahead at that time. Returns by how much the node's clock was set, in milliseconds.
 fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
     for (trip_ms, ahead_ms) in trips {
@@ -96,8 +96,8 @@ fn a_clock_that_is_set_twice_is_followed_to_where_it_is() {
     assert_eq!(stepped_ms(trips(5_000).chain(trips(60_000))), 60_000);
 }
 
-/// The machine's clock jumps forward after two seconds, or stops for the same time. Returns the difference between the
-/// run's clock and the store's after each tenth of a second, in nanoseconds.
+/// After two seconds, the machine's clock jumps forward by `step_ns`, or stops for this time if it is negative. Returns
+/// the difference between the run's clock and the store's clock after each tenth of a second, in nanoseconds.
 fn off_ns(step_ns: i64) -> Vec<i64> {
     let (mut node, mut shown_ns) = (Node::new(), 0);
     let tenths = (1..=100).map(|tenth: u64| tenth * SECOND_NS / 10);

@@ -1,4 +1,4 @@
-//! Handles the store's answers, and requests that stay without an answer.
+//! Handles the store's answers, and requests that were not answered.
 
 use super::{Core, LastReply};
 use crate::error::FleetError;
@@ -6,14 +6,14 @@ use crate::frame_window::Stage;
 use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
 use crate::track_ownership::{Owners, TrackSet};
 
-/// How long after a request without an answer the node asks again.
+/// How long a node waits after a request without an answer before it asks again.
 const RETRY_NS: u64 = 5_000_000;
 
-/// After it has got its own pieces of a frame, a node needs this many answers to get what others leave.
+/// After a node has got its own tracks of a frame, it needs this many answers to get the tracks that others leave.
 const REST_TRIPS: u64 = 2;
 
 impl Core {
-    /// Notes that the store has not answered the last request.
+    /// Records that the store has not answered the last request.
     pub(crate) fn hears_no_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.trips.failed();
@@ -23,16 +23,16 @@ impl Core {
         }
     }
 
-    /// Refuses the answer to a claim, because the store's clock is off by more than a frame. To ask again at once would
-    /// not help, so [`request`](Core::request) returns None for the length of a frame, and then claims nothing until an
-    /// answer to a claim is taken in.
+    /// Rejects the answer to a claim, because the store's clock is off by more than a frame. Asking again at once would
+    /// not help, so [`request`](Core::request) returns `None` for the length of a frame. After that, it claims nothing
+    /// until an answer to a claim is accepted.
     pub(crate) fn refuses_answer(&mut self, now: u64) {
         self.sent_at = None;
         self.last_reply = LastReply::Refused;
         self.asks_from = now + self.frames().frame_ns;
     }
 
-    /// Takes in the answer to the last request, after a round trip of `trip_ns`.
+    /// Handles the answer to the last request, after a round trip of `trip_ns`.
     pub(crate) fn hears_answer(
         &mut self,
         request: &Request,
@@ -63,23 +63,23 @@ impl Core {
         Ok(())
     }
 
-    /// Notes that the store has answered a request, with any answer.
+    /// Records that the store has answered a request, whatever the answer is.
     fn hears_reply(&mut self, request: &Request, trip_ns: u64) {
-        // A round trip during which the node was stalled says nothing about the next ones.
+        // If the node was stalled during a round trip, its length is not typical.
         if self.sent_at.take().is_none_or(|sent_at| sent_at >= self.woke_at) {
             self.trips.took(trip_ns);
         }
         self.asks_from = 0;
-        // After an answer to a mark, the node still does not know the owners, and the claim that returns them may come
-        // after other marks, too late.
+        // After the answer to a mark, the node still does not know the owners. The claim that returns them may follow
+        // other marks, and be too late.
         let is_mark = matches!(request, Request::Mark { .. });
         if self.last_reply == LastReply::Nothing && !is_mark {
             self.last_reply = LastReply::Answer;
         }
     }
 
-    /// Handles tracks of this node that other nodes own. It drops them if there is time. Otherwise it counts those that
-    /// it has run as started twice.
+    /// Handles tracks of this node that other nodes own. If there is time, the node drops them. Otherwise, those that
+    /// it has run count as started twice.
     pub(super) fn clash(&mut self, clash: &Portion, now: u64) {
         let is_in_time = now < self.frames().closes(clash.frame);
         match self.book.entry(clash.frame).and_then(|entry| entry.tracks.as_mut()) {
@@ -95,7 +95,7 @@ impl Core {
         }
     }
 
-    /// Handles the answer to a claim: the state of the run, and the owners of the frames in it.
+    /// Handles the answer to a claim, which contains the state of the run and the owners of the claimed frames.
     fn hears_claimed(
         &mut self,
         claim: &Claim,
@@ -108,7 +108,7 @@ impl Core {
         let new = self.new_versions(&answer);
         // The store grants nothing to a node that has missed more than one version.
         if answer.versions.len() <= 1 && !store_knows_less {
-            // From that frame on, the load is not the one of the claim.
+            // From this frame on, the load differs from the load of the claim.
             let changed_from = self.changed_from(&new);
             for (ask, owners) in claim.asks.iter().zip(&answer.owners) {
                 if ask.frame < changed_from {
@@ -125,8 +125,8 @@ impl Core {
         Ok(())
     }
 
-    /// Takes over the state of the run, except its load and its roster. Returns whether the store knows less of the run
-    /// than the node. If it does, or has been filled again, the node will write back what it knows.
+    /// Takes over the state of the run, except for its load and its roster. Returns whether the store knows less about
+    /// the run than the node. If so, or if the store was restored, the node will write back what it knows.
     fn hears_of_run(&mut self, answer: &Claimed) -> bool {
         let has_counted = answer.counted.as_ref().is_none_or(|counted| self.take_counted(counted));
         let store_knows_less = answer.known < self.run.versions.len() as u64 || !has_counted;
@@ -143,11 +143,11 @@ impl Core {
         store_knows_less
     }
 
-    /// Takes over the owners of a frame that the node has asked for.
+    /// Handles the owners of a frame for which the node has asked.
     fn hears_owners(&mut self, ask: Ask, owners: &Owners, now: u64) {
         let owned = owners.of(self.node);
         if self.is_below_floor(ask.frame) {
-            // No node can claim the frame, so each node runs its own tracks.
+            // No node can claim this frame, so each node runs its own tracks.
             let tracks: TrackSet = self.own(ask.frame).iter().chain(owned.iter()).collect();
             return self.runs_blind(ask.frame, tracks);
         }
@@ -155,14 +155,14 @@ impl Core {
         let all = self.all_that_is_left();
         let Some(entry) = self.book.entry(ask.frame) else { return };
         if asks_again {
-            // Not at once: a frame may have to open or to close first.
+            // The node must wait a little, because a frame may have to open or close first.
             self.asks_from = now + RETRY_NS;
             if entry.tracks.is_none() {
                 entry.granted = owned;
                 return;
             }
         } else {
-            // It may be done meanwhile, because it was run without an answer.
+            // The stage may already be `Done`, because the frame was run without an answer.
             entry.stage = entry.stage.max(match ask.take {
                 Take::Own { .. } => Stage::Share,
                 Take::Share { .. } if ask.take != all => Stage::Rest,
@@ -177,13 +177,13 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Whether the node has to ask for a frame again, because pieces that it needs are free. Either the claim came too
-    /// early or too late and took nothing. Or the pacer has its leases of the frame and cannot take more: then the node
-    /// needs all that is free, and can have it after the frame has closed. Nothing can be had before the floor, in
-    /// frames that were counted, and once the run is over.
+    /// Whether the node must ask for a frame again, because tracks that it needs are free. There are two cases. Either
+    /// the claim arrived too early or too late, and took nothing. Or the node is too late to ask in stages, and its
+    /// pacer has no leases of the frame: then the node needs all free tracks, and can get them after the frame has
+    /// closed. A node can get nothing before the floor, in counted frames, or after the end of the run.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
-        // A leaving node does not wait for what others leave.
+        // A leaving node does not wait for tracks that others leave.
         let trips = if self.is_leaving { 1 } else { REST_TRIPS };
         let next_answer = now + trips * self.trips.last_ns();
         let is_late = now >= frames.closes(ask.frame) || next_answer >= frames.begins(ask.frame);
@@ -203,20 +203,20 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Whether a frame lies before the floor, so that no node can claim it, and the node does not know its tracks
-    /// there.
+    /// Whether a frame is before the floor, so that no node can claim it, and the node does not know its tracks of it.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())
     }
 
-    /// Makes the node write back all that it knows of the run and all that it has: the store has forgotten something.
+    /// Makes the node write back everything that it knows about the run, and mark all its tracks, because the store has
+    /// lost data.
     fn restore(&mut self) {
         self.urgent = Some(Request::Restore { node: self.node, run: Box::new(self.run.clone()) });
         self.mark_all();
     }
 
-    /// Makes the node mark all that it has and has run: the store may have forgotten it.
+    /// Makes the node mark all tracks that it has or has run, because the store may have lost them.
     pub(super) fn mark_all(&mut self) {
         self.book.mark_known();
         let portions = self.book.past().portions().chain(self.book.portions());

@@ -6,15 +6,15 @@ use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 use crate::message::{Ask, Claim, Portion, Request, Take};
 
-/// The most portions that are marked in one request.
+/// The largest number of portions in one mark.
 const MOST_MARKED: usize = 64;
 
-/// The most frames in one request.
+/// The largest number of frames in one claim.
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// The next request, if one is due by now. `is_late`: whether the node's oldest slot is more than a frame late.
-    /// `progress`: the progress that the node reports to the others.
+    /// The next request, if one is due by `now`. `is_late` says whether the node's oldest slot is more than a frame
+    /// late. `progress` is the progress that the node reports to others.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -33,27 +33,28 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// Whether the store has another run.
+    /// Whether the store contains another run under this name.
     pub(super) fn is_replaced(&self) -> bool {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// Whether the node has to send a repair to the store before it claims anything. A node that has failed claims
-    /// nothing more.
+    /// Whether the node must send a repair to the store before it claims anything. A node that has failed claims
+    /// nothing.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
-        // Portions that the node is about to run without a claim are marked first, before others claim them.
+        // Portions that the node will run without a claim are marked before other nodes can claim them.
         let marks_first = self.unclaimed.to_mark.front().is_some_and(is_not_closed);
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// A claim of nothing. Its answer shows whether the store has forgotten something.
+    /// A claim of nothing. Its answer shows whether the store has lost data.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
-    /// The next request of a node that is about to leave; `None` once it knows its tracks up to the frame in which it
-    /// leaves. After the last update its pacer takes no more. While an answer is on its way, that frame moves on.
+    /// The next request of a node that is about to leave; `None` as soon as the node knows its tracks up to the frame
+    /// in which it leaves. After the last update, its pacer accepts no more. While an answer is pending, this frame
+    /// moves on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -68,24 +69,24 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Whether a node that leaves has to wait before it sends its next request: the store's clock is off and would
-    /// still be, or the store has not answered.
+    /// Whether a leaving node must wait before its next request, because the store's clock is off, or because the store
+    /// has not answered.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }
 
-    /// Whether the node does not know yet what it has in the frames in which it would take part if it left now.
+    /// Whether the node does not know all its tracks in the frames in which it would take part if it left now.
     fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now).min(self.end());
         self.book.next() < last
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// The claim of a node that leaves while it is late, or was late shortly before; `None` for other nodes. Such a
-    /// node has put off asking for the tracks that are left. It asks for them now, because the others may have no time
-    /// for them, or there may be no others. If all of them lie in frames in which the node would take no part, it asks
-    /// for nothing: its pacer would not start those slots.
+    /// The claim of a node that leaves while it is late, or was late recently; `None` for other nodes. Such a node has
+    /// postponed asking for the tracks that are left. It asks for them now, because the other nodes may have no time
+    /// for them, or there may be no other nodes. If all of these tracks are in frames in which it would take no part,
+    /// it asks for nothing, because its pacer would not start those slots.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -97,20 +98,20 @@ impl Core {
             return None;
         }
         if self.urgent.is_some() {
-            // Until this request arrives, the store grants nothing, or grants tracks that this node does not take.
+            // Until the store receives this request, it grants nothing, or grants tracks that this node would not use.
             return self.urgent.clone();
         }
         Some(self.claim(asks, progress))
     }
 
-    /// The asks of a late node that leaves, for frames that have not closed: all tracks that are left. Where the others
-    /// have not asked for their own tracks yet, it first asks for its own. Over a slow link it can't wait there until
-    /// they have asked, or it would never know all its tracks. These are no more than [`MOST_ASKED`], since no lead is
-    /// longer.
+    /// The tracks that a late node asks for when it leaves, in frames that have not closed: all tracks that are left.
+    /// In frames for which the other nodes have not yet asked, the node asks only for its own tracks. Over a slow link
+    /// it cannot wait until they have asked, because then it would never know all its tracks. The list has at most
+    /// [`MOST_ASKED`] entries, because no lead is longer.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let own = Take::Own { rank, nodes, most: self.frames().tracks };
-        // The others have not asked for their own tracks after these.
+        // For frames after this one, the other nodes have not asked for their own tracks yet.
         let until = self.frames().at(now) + LEAD;
         let is_asked = |entry: &&Entry| {
             now < self.frames().closes(entry.frame)
@@ -128,10 +129,10 @@ impl Core {
         entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
-    /// A claim with these asks takes nothing if it reaches the store after this moment, because its answer would come too
-    /// late. A quarter of the patience is left for its way back. If the node has something in a frame already, the answer
-    /// must come before the frame begins, and half of that time is left. If the node is about to decide alone, a
-    /// third of the time until then is left.
+    /// The time at which a claim with these asks expires: if it arrives later, the store grants nothing, because the
+    /// answer would be too late. A quarter of the patience is left for the way back. If the node already has tracks of
+    /// a frame, the answer must arrive before the frame begins, and half of the remaining time is left for the way
+    /// back. If the node is about to decide alone, a third of the remaining time is left.
     fn given_up_at(&self, asks: &[Ask]) -> u64 {
         let (now, patience) = (self.awake_at, self.patience_ns());
         let is_asked = |entry: &Entry| {
@@ -144,8 +145,8 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// A claim by these asks, which may be none. While the store's clock is off, it would grant tracks that this node
-    /// does not take: then it is a claim of nothing, and its answer shows whether the clock is right again.
+    /// A claim with these asks, which may be empty. While the store's clock is off, the asks are dropped, because the
+    /// store would grant tracks that this node would not use. The answer then shows whether the clock is right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -168,8 +169,8 @@ impl Core {
         })
     }
 
-    /// The next request of a node that ends. The first is a sign of life: its answer shows whether the store has
-    /// forgotten something (`has_heard`). Then come repairs, and at last the results.
+    /// The next request of a node that ends. The first one is a sign of life, whose answer shows whether the store has
+    /// lost data (`has_heard`). After that come repairs, and finally the results.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -183,8 +184,8 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// The next request with something that the store does not know, if there is one: the urgent one, or a mark of
-    /// portions.
+    /// The next request that reports something the store does not know, if there is one: the urgent request, or a mark
+    /// of portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
@@ -196,12 +197,11 @@ impl Core {
         Some(Request::Mark { id, node, sequence, answered, epoch, portions })
     }
 
-    /// Enters new frames in the book, adapts the appetite to whether the node is late, and puts frames away that have
-    /// passed.
+    /// Enters new frames, adapts the appetite to whether the node is late, and puts away frames that have passed.
     pub(super) fn advance(&mut self, now: u64) {
         let until = self.first_not_asked_for(now).min(self.end());
         if until > self.book.next() {
-            // A node that has just woken from a stall is late for that reason alone, and may be fast enough.
+            // A node that has just woken from a stall may be late only because of the stall, and not too slow.
             let has_just_woken = self.woke_at == self.awake_at;
             self.appetite = if self.is_late && !has_just_woken {
                 self.appetite / 2.0
@@ -214,7 +214,7 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The asks that are due now: in frames that have not closed, and in frames that the node has missed.
+    /// The asks that are due now, for frames that have not closed, and for frames that the node has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let wanted = self.wanted_entries(now);
         let due = wanted.filter(|(entry, moments)| moments.asks_for(entry.stage) <= now);
@@ -229,7 +229,7 @@ impl Core {
             .collect()
     }
 
-    /// The tracks that a claim asks for in a stage of a frame.
+    /// The tracks that a claim asks for, in this stage of the frame.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -247,8 +247,8 @@ impl Core {
                 Take::Own { rank, nodes, most: (self.appetite * own as f64).ceil() as u32 }
             }
             // The remaining tracks are divided among this node and those after it in the roster, and this node takes
-            // one part. So the last node takes what the others have left. No node takes more than `most`, so a node
-            // that asks before the others leaves them their part.
+            // one part. So the last node takes everything that is left. No node takes more than `most`, so a node that
+            // asks before the others leaves them their parts.
             Stage::Share => {
                 let most = self.frames().tracks.div_ceil(nodes.max(1));
                 Take::Share { nodes: nodes - rank, most }

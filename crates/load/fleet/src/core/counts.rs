@@ -1,22 +1,21 @@
-//! Counts old frames: keeps how many slots each node owned in them. The owners of their tracks are then forgotten, here
-//! and in the store.
+//! Counts old frames: records how many slots each node owned in them. After that, the owners of their tracks are
+//! forgotten, both by the node and by the store.
 
 use super::Core;
 use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
-/// How old frames are when they are counted. The store must have been available for that time without a disturbance.
-/// Then no node has anything left to report about them.
+/// The age at which frames are counted. In addition, the store must have been available without a disturbance for this
+/// time. By then, no node has anything left to report about these frames.
 const AGE_NS: u64 = 60_000_000_000;
 
-/// The most pieces, which are single tracks of frames, that are counted in one request, unless a single frame has
-/// more.
+/// The largest number of pieces (tracks of a frame) that are counted in one request, unless a single frame has more.
 const MOST_PIECES: u64 = 1_024;
 
 impl Core {
-    /// Notes that the store has answered a claim, in this epoch. If the store was away for long or was filled again,
-    /// that is a disturbance: nodes have reports about old frames to send. After a shorter silence, the other half of
-    /// [`AGE_NS`] is left for that.
+    /// Records that the store has answered a claim, in this epoch. If the store was unavailable for a long time or was
+    /// restored, this is a disturbance, after which nodes must report about old frames. After a shorter outage, the
+    /// other half of [`AGE_NS`] is enough for these reports.
     pub(super) fn hears_store(&mut self, epoch: u64, now: u64) {
         if now > self.heard_at + AGE_NS / 2 || epoch != self.run.epoch {
             self.disturbed_at = now;
@@ -24,8 +23,8 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// The request that counts the next old frames; none if they are not old enough, if the node's book still has them,
-    /// or if this is not the first node of the roster.
+    /// The request that counts the next old frames. `None` if the frames are not old enough, if the node's window still
+    /// contains them, or if this node is not the first one in the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
         let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());
@@ -39,7 +38,7 @@ impl Core {
         Some(Request::Count { id: self.run.id.clone(), from, firsts })
     }
 
-    /// Takes over what the store has counted; false if that is less than this node knows.
+    /// Takes over the counts of the store. Returns `false` if the store has counted less than this node knows.
     pub(super) fn take_counted(&mut self, counted: &Counted) -> bool {
         if counted.until < self.run.counted.until {
             return false;
@@ -63,7 +62,7 @@ mod tests {
         Counted { until, ..Counted::default() }
     }
 
-    /// An answer to a claim in which the frames before `until` have been counted.
+    /// Handles the answer to a claim, in which the frames before `until` have been counted.
     fn hears_of(core: &mut Core, until: u64) {
         let request = core.sign_of_life("");
         let answer = Claimed { counted: Some(counted(until)), ..claimed(core) };
@@ -82,7 +81,7 @@ mod tests {
         assert!(core.book.past().tracks(30).is_some());
     }
 
-    /// The owner is no longer known. Portions that were reported before are not reported again.
+    /// The owners are no longer known. Portions that were already reported are not reported again.
     #[test]
     fn slots_that_are_marked_too_late_count_as_started_twice() {
         let mut core = blind_until(40);

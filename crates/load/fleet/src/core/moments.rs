@@ -1,4 +1,4 @@
-//! When a node asks for a frame, and decides about it. Before a frame begins, these moments pass:
+//! Decides when a node asks for a frame, and when it decides about it. Before a frame begins, these times pass:
 //!
 //! ```text
 //!  lead         3         2         1    1/4  0   frames before it begins
@@ -13,24 +13,24 @@
 //!    the store takes claims for it
 //! ```
 //!
-//! `own`, `share` and `rest` lie [`ahead_ns`](Core::ahead_ns) before three, two and one frames before the frame begins.
-//! Over a slow link that is earlier than in the picture, but a node never asks for tracks of others before these can
-//! have asked. The nodes of a roster ask one after the other, by [`stagger_ns`](Core::stagger_ns). A late node puts
-//! `share` and `rest` off, to leave others what is not its own: until two round trips before the last frame, and half a
-//! frame after that.
+//! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
+//! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of others
+//! before these have had time to ask. The nodes of a roster ask one after the other, at intervals given by
+//! [`stagger_ns`](Core::stagger_ns). A late node postpones `share` until two round trips before the last frame, and
+//! `rest` until half a frame after that, to leave the tracks that are not its own to others.
 
 use super::Core;
 use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 
-/// A node that has had nothing to claim for this many frames gives a sign of life: it claims nothing.
+/// After this many frames without a claim, a node sends a sign of life, which is a claim of nothing.
 const SIGN_FRAMES: u64 = 5;
 
-/// The longest time between the claims of two nodes that follow each other in the roster. It is short, so that the
-/// store wakes up once for all of them or finds its caches warm, and long enough for them to arrive in order.
+/// The longest time between the claims of two consecutive nodes of the roster. It is so short that the store wakes only
+/// once for all nodes, or still has warm caches, and long enough for the claims to arrive in order.
 const APART_NS: u64 = 250_000;
 
-/// The moments of one frame for one node, in nanoseconds of the run.
+/// The times of one frame for one node, in nanoseconds of the run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
     own: u64,
@@ -41,7 +41,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// When the node claims a stage of the frame; [`u64::MAX`] is never.
+    /// The time at which the node asks for this stage of the frame; [`u64::MAX`] means never.
     pub(super) fn asks_for(&self, stage: Stage) -> u64 {
         match stage {
             Stage::Own => self.own,
@@ -56,7 +56,7 @@ impl Core {
     pub(super) fn moments(&self, frame: u64) -> Moments {
         let (frames, stagger) = (self.frames(), self.stagger_ns());
         let frames_before = |count: u64| frames.begins(frame.saturating_sub(count));
-        // The store takes no claims before `lead`.
+        // The store accepts no claims before `lead`.
         let asks_before = |count: u64| {
             frames_before(count).saturating_sub(self.ahead_ns()).max(frames_before(self.run.lead))
         };
@@ -71,9 +71,9 @@ impl Core {
         Moments { own: asks_before(LEAD) + stagger, share, rest, closes, begins }
     }
 
-    /// The frames of which the node can still use more tracks. Once its pacer has its leases of a frame, the node can
-    /// have more of it only until the frame closes, and only if the answer comes before the frame begins. Two round
-    /// trips must be left: a claim that reaches the store too late takes nothing in its other frames either.
+    /// The frames in which the node can still use more tracks. If the pacer already has leases of a frame, the node can
+    /// get more only until the frame closes, and only if the answer arrives before the frame begins. Two round trips of
+    /// time must be left, because a claim that arrives too late would also get nothing in its other frames.
     pub(super) fn wanted_entries(&self, now: u64) -> impl Iterator<Item = (&Entry, Moments)> {
         let answered_at = now + 2 * self.trips.last_ns();
         let entries = self.book.entries().map(|entry| (entry, self.moments(entry.frame)));
@@ -82,21 +82,21 @@ impl Core {
         })
     }
 
-    /// The first frame that the node does not ask for yet. Nodes ask a little later than they could, because clocks
-    /// differ, and one after the other.
+    /// The first frame for which the node does not ask yet. Nodes ask slightly later than they could, and one after the
+    /// other, because clocks differ.
     pub(super) fn first_not_asked_for(&self, now: u64) -> u64 {
         let now = now.saturating_sub(self.stagger_ns());
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// The node asks for a frame this long before the moment that lies [`LEAD`] frames before it. It is two round trips,
-    /// because the request before may have to be answered first, and half a frame, because trips may become longer.
+    /// How much earlier than [`LEAD`] frames before its beginning a node asks for a frame: two round trips, because the
+    /// previous request may have to be answered first, plus half a frame, because round trips may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }
 
-    /// By how much this node asks later than [`ahead_ns`](Core::ahead_ns) allows: a sixteenth of a frame, and a
-    /// little more for each node before it in the roster.
+    /// How much later than [`ahead_ns`](Core::ahead_ns) allows this node asks: a sixteenth of a frame, plus a little
+    /// for each node before it in the roster.
     fn stagger_ns(&self) -> u64 {
         let (rank, nodes) = self.run.roster.rank(self.node);
         let sixteenth = self.frames().frame_ns / 16;
@@ -104,12 +104,12 @@ impl Core {
         sixteenth + apart * u64::from(rank)
     }
 
-    /// When the node has to ask or to decide next; [`u64::MAX`] is never.
+    /// The next time at which the node must ask or decide; [`u64::MAX`] means never.
     pub(crate) fn due(&self, now: u64) -> u64 {
         self.asks_next_at(now).min(self.decides_next_at(now))
     }
 
-    /// When the next request is due.
+    /// The time at which the next request is due.
     fn asks_next_at(&self, now: u64) -> u64 {
         if self.sent_at.is_some() || self.is_replaced() {
             return u64::MAX;
@@ -126,7 +126,7 @@ impl Core {
         first.max(self.asks_from)
     }
 
-    /// When the node decides next without an answer, or its last frame closes.
+    /// The next time at which the node decides without an answer, or its last frame closes.
     fn decides_next_at(&self, now: u64) -> u64 {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let alone = self.decides_alone_at();
@@ -135,7 +135,7 @@ impl Core {
         decides.chain([ends]).filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }
 
-    /// When a sign of life is due.
+    /// The time at which a sign of life is due.
     pub(super) fn sign_at(&self) -> u64 {
         self.asked_at + SIGN_FRAMES * self.frames().frame_ns
     }

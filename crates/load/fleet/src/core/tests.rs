@@ -1,4 +1,4 @@
-//! Tests of a node's decisions, with times and answers that the tests choose.
+//! Tests the decisions of a node, with times and answers that the tests choose.
 
 use super::*;
 use crate::message::{Answer, Ask, Claim, Claimed, Counted, Roster, State, Take, Version};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
 
-/// The first of two nodes, one frame after the run began.
+/// The first of two nodes, one frame after the beginning of the run.
 pub(crate) fn core() -> Core {
     let version = Version::first("hold 1k/s 10s".to_owned());
     let run = Run {
@@ -38,14 +38,14 @@ fn all_that_is_left() -> Take {
     Take::Share { nodes: 1, most: 16 }
 }
 
-/// Runs a node's turns up to a moment.
+/// Lets a node decide regularly up to a time.
 fn look_around(core: &mut Core, now: u64) {
     let looks = (core.awake_at..now).step_by(usize::try_from(FRAME_NS / 2).unwrap());
     looks.for_each(|at| core.decide(at));
     core.decide(now);
 }
 
-/// A round trip took no time.
+/// Handles an answer after a round trip that took no time.
 pub(super) fn answered(core: &mut Core, request: &Request, answer: Answer, now: u64) {
     core.hears_answer(request, answer, 0, now).unwrap();
 }
@@ -72,7 +72,7 @@ fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
     }
 }
 
-/// The answer may come later, and be of use then.
+/// The answer may arrive later, and still be useful.
 #[test]
 fn a_node_decides_while_it_waits_for_an_answer() {
     let mut core = core();
@@ -90,8 +90,8 @@ fn a_node_decides_while_it_waits_for_an_answer() {
     assert!(core.request(closes, false, "").is_none(), "one request at a time");
 }
 
-/// The answer is there, but the thread that reads it was not run either. Or the store was frozen too, and its answer comes
-/// up to a second later.
+/// After the node was frozen, the answer may already have arrived. Or the store was frozen as well, and its answer
+/// arrives up to a second later.
 #[test]
 fn a_node_that_was_frozen_waits_for_an_answer_before_it_gives_up_what_it_has_missed() {
     let mut core = core();
@@ -108,14 +108,14 @@ fn a_node_that_was_frozen_waits_for_an_answer_before_it_gives_up_what_it_has_mis
     assert_eq!(core.book.entry(frame).unwrap().tracks, Some(TrackSet::default()));
 }
 
-/// Late nodes leave nothing.
+/// Late nodes leave no tracks.
 #[test]
 fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
     assert_eq!(core.wanted(30, Stage::Rest), all_that_is_left());
 }
 
-/// Clocks differ, and a busy machine delays some.
+/// Some nodes ask late, because clocks differ and machines are busy.
 #[test]
 fn a_node_that_asks_before_its_turn_leaves_the_others_their_part() {
     let core = core();
@@ -128,7 +128,7 @@ fn tracks_that_a_leaving_node_gives_back_can_still_be_claimed() {
         let (mut leaver, other) = (core(), core());
         let last = leaver.last_update(now);
         let Request::Leave { from, .. } = leaver.leave(&last) else { panic!("it leaves") };
-        // Others look for what is left more than a frame later.
+        // Others ask for the remaining tracks more than a frame later.
         assert!(other.moments(from).asks_for(Stage::Rest) > now + FRAME_NS, "{now}");
         assert!(from <= other.frames().at(now) + LEAD + 1, "it stays no longer than it must");
     }
@@ -179,7 +179,7 @@ fn a_store_that_knows_fewer_versions_gets_them() {
     assert!(matches!(core.urgent, Some(Request::Restore { .. })));
 }
 
-/// Slots that were started by the old load count as started twice, and are not marked.
+/// Slots that were started under the old load count as started twice, and are not marked.
 #[test]
 fn slots_started_by_an_old_load_are_counted() {
     let mut core = blind_until(30);
@@ -190,13 +190,13 @@ fn slots_started_by_an_old_load_are_counted() {
     answered(&mut core, &request, Answer::Claimed(answer), 30 * FRAME_NS);
     let cut = core.take_cut().unwrap();
     core.gave_up_whole_frames(cut);
-    // Eight of 16 tracks in up to eleven frames, each of 20 slots.
+    // The node had eight of 16 tracks in up to eleven frames of 20 slots each.
     assert!((80..=121).contains(&core.twice()), "{}", core.twice());
     assert!(core.unclaimed.to_mark.iter().all(|portion| !(20..31).contains(&portion.frame)));
     assert!(core.resumes_in > 31);
 }
 
-/// It still takes part in the frames before, with the slots that are left of them.
+/// The node still takes part in the frames before the change, with the remaining slots of these frames.
 #[test]
 fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     let mut core = blind_until(30);
@@ -207,7 +207,8 @@ fn a_node_that_hears_in_time_of_a_change_sits_out_nothing() {
     assert_eq!((core.twice(), core.resumes_in), (0, 0));
 }
 
-/// Slots that were started by the old load were due, and stay so: otherwise the run's account would count them as lost.
+/// Slots that were started under the old load were due, and stay due. Otherwise the account of the run would count them
+/// as lost.
 #[test]
 fn slots_due_by_an_old_load_stay_due() {
     let mut core = blind_until(30);
@@ -222,7 +223,7 @@ fn slots_due_by_an_old_load_stay_due() {
     assert!(before > 0 && core.due_slots(now) == before, "{before}, {}", core.due_slots(now));
 }
 
-/// A pacer takes the end wherever it has come to, so the end is not repeated for ever.
+/// A pacer accepts the end at any time, so it must not be sent repeatedly.
 #[test]
 fn the_pacer_gets_the_end_once() {
     let mut core = core();
@@ -233,7 +234,7 @@ fn the_pacer_gets_the_end_once() {
     assert!(core.update().is_none());
 }
 
-/// A node that has nothing in the last frames may still get what another one gives back.
+/// A node without tracks in the last frames may still get tracks that another node gives back.
 #[test]
 fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     let mut core = core();
@@ -250,7 +251,7 @@ fn the_pacer_gets_no_end_before_the_last_frame_closes() {
     }
 }
 
-/// Leases that the node gets before its last frame replace those of its pacer, and also replace the end.
+/// Leases that the node gets before its last frame replace those of its pacer, including the end.
 #[test]
 fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     let mut core = core();
@@ -267,7 +268,8 @@ fn the_pacer_of_a_leaving_node_gets_the_end_again() {
     assert_eq!(core.update().unwrap().leases.len(), 1);
 }
 
-/// It has run without the store what was another's: that counts if its pacer had it in time.
+/// Without the store, the node has run tracks of another node. They count as started twice only if its pacer had
+/// received them in time.
 #[test]
 fn only_what_the_pacer_had_was_started_twice() {
     for (is_taken, slots) in [(true, 10), (false, 0)] {
@@ -286,7 +288,7 @@ fn only_what_the_pacer_had_was_started_twice() {
     }
 }
 
-/// A thread may already wait for a slot of what the node drops.
+/// A thread may already be waiting for a slot that the node drops.
 #[test]
 fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     for (is_taken, slots) in [(true, 0), (false, 20)] {
@@ -304,7 +306,7 @@ fn tracks_dropped_too_late_for_the_pacer_were_started_twice() {
     }
 }
 
-/// An answer to a mark confirms the portions of that mark, and no others.
+/// The answer to a mark confirms only the portions of this mark.
 #[test]
 fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     let mut core = blind_until(30);
@@ -318,7 +320,7 @@ fn tracks_run_while_a_mark_is_under_way_are_marked_next() {
     assert_eq!(core.unclaimed.to_mark.front(), Some(&run));
 }
 
-/// Changes the load from a frame on; the node learns of it.
+/// Changes the load from a frame on, and lets the node learn of the change.
 fn hears_of(core: &mut Core, from: u64, shape: &str, now: u64) -> Cut {
     let request = core.sign_of_life("");
     let versions = vec![Version { change: 1, from, shape: Some(shape.to_owned()), rest: None }];
@@ -341,7 +343,7 @@ fn by_an_old_load_only_slots_that_the_pacer_has_come_to_were_started() {
     }
 }
 
-/// It had nothing, so its pacer can start the new load at any slot.
+/// The node had no slots, so its pacer can start the new load at any slot.
 #[test]
 fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     let mut core = core();
@@ -352,7 +354,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
-/// A change while it sits out does not bring its pacer back, however long it takes.
+/// A change that arrives while the node sits out does not move its pacer back, however long this lasts.
 #[test]
 fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     for shape in ["hold 1k/s 9s", "hold 1/min 99h"] {
@@ -371,7 +373,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     }
 }
 
-/// The store would make it the owner of slots that it has not started.
+/// If they were marked, the store would make the node the owner of slots that it has not started.
 #[test]
 fn tracks_run_by_an_old_load_are_not_marked() {
     let mut core = blind_until(30);
@@ -399,7 +401,7 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// The node knows that it has nothing there, however late the answer is. Otherwise its pacer would never learn of the
+/// However late the answer is, the node knows that it has no tracks there. Otherwise its pacer would never receive the
 /// end.
 #[test]
 fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
@@ -417,7 +419,7 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     }
 }
 
-/// Its pacer would be too late for any other last change, and it would try for ever.
+/// Its pacer would be too late for any other last update, and the node would try for ever.
 #[test]
 fn a_node_that_sits_out_can_leave() {
     for (resumes, may_begin_later) in [(0, false), (1_000, true)] {
@@ -443,7 +445,8 @@ fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// The tracks that it puts off are not lost, and a node that comes back in small steps does not fall behind again.
+/// The tracks that it postpones are not lost. A node that increases its claims in small steps does not fall behind
+/// again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -467,7 +470,7 @@ fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     );
 }
 
-/// Otherwise its slots that were started twice would count once for each report.
+/// Otherwise the slots that were started twice would count once for each report.
 #[test]
 fn tracks_run_without_the_store_are_marked_once() {
     let mut core = core();
@@ -485,7 +488,7 @@ fn tracks_run_without_the_store_are_marked_once() {
     assert_eq!(core.unclaimed.to_mark, []);
 }
 
-/// Without the store it may be a little late itself.
+/// A node without the store may be slightly late itself.
 #[test]
 fn a_blind_node_that_is_late_still_runs_its_own() {
     let mut core = blind_until(30);
@@ -512,7 +515,7 @@ fn a_late_node_claims_less_and_less_of_its_own_and_more_again_on_time() {
     assert_eq!(most(25..45, false).last(), Some(&8));
 }
 
-/// A clock that has been set is not a store that is away: asking goes on without claims.
+/// A clock that was set differs from an outage of the store: the node keeps asking, without claims.
 #[test]
 fn an_error_does_not_make_a_clock_that_was_set_right() {
     let mut core = core();
@@ -522,7 +525,7 @@ fn an_error_does_not_make_a_clock_that_was_set_right() {
     assert!(matches!(request, Some(Request::Claim(claim)) if claim.asks.is_empty()));
 }
 
-/// The end that its pacer knew went with the rest of the old load.
+/// The end that its pacer knew was dropped with the rest of the old load.
 #[test]
 fn the_pacer_gets_the_end_of_each_load() {
     let mut core = blind_until(30);
@@ -535,7 +538,7 @@ fn the_pacer_gets_the_end_of_each_load() {
     assert!(core.update().is_none());
 }
 
-/// Slots that are not there any more count once, as those of an old load.
+/// Slots that no longer exist count once, as slots of an old load.
 #[test]
 fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
@@ -549,7 +552,7 @@ fn a_clash_by_an_old_load_counts_once() {
     assert_eq!(core.twice(), 10 + 10);
 }
 
-/// A store that has gone back may not know what a node has, and would give it to others.
+/// A store that has lost data may not know the tracks of a node, and could give them to other nodes.
 #[test]
 fn portions_that_the_store_has_forgotten_are_marked_once() {
     let mut core = core();
@@ -568,7 +571,7 @@ fn portions_that_the_store_has_forgotten_are_marked_once() {
     }
 }
 
-/// While the store still takes claims for a frame, a late node asks for what is left of it.
+/// While the store still accepts claims for a frame, a late node asks for the remaining tracks.
 #[test]
 fn a_late_node_asks_in_time_for_what_is_left() {
     let mut core = core();
@@ -605,8 +608,8 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
-/// Other nodes run without the store what the store would grant to this node meanwhile. Those slots would count as
-/// lost, and as started twice.
+/// In the meantime, other nodes run without the store the tracks that the store would grant to this node. Their slots
+/// would count both as lost and as started twice.
 #[test]
 fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
@@ -623,7 +626,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
 }
 
-/// It would ask in vain for as long as it may take to leave.
+/// Otherwise its claims would fail for as long as leaving may take.
 #[test]
 fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;
@@ -641,7 +644,7 @@ fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     assert!(next(&mut replaced).is_none(), "the store has another run");
 }
 
-/// It has nothing to ask, and waits: earlier it ran turn after turn without a pause.
+/// The node has nothing to ask, and waits. An earlier version looped without a pause.
 #[test]
 fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     let now = 30 * FRAME_NS;
@@ -653,7 +656,7 @@ fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     }
 }
 
-/// The store gives the node all that it asks for.
+/// An answer in which the store grants everything that a claim asks for.
 fn granted(core: &Core, claim: &Claim) -> Claimed {
     let owned_by = |is_own: bool| {
         let owners = (0..core.frames().tracks).map(|track| u16::from(!is_own || track % 2 == 0));
@@ -663,7 +666,7 @@ fn granted(core: &Core, claim: &Claim) -> Claimed {
     Claimed { owners: owners.collect(), lead: claim.lead, ..claimed(core) }
 }
 
-/// While the answers are on their way the node goes on, and takes part in frames that it had not asked for.
+/// While the answers are pending, the node continues, and takes part in frames for which it had not asked.
 #[test]
 fn a_node_that_leaves_over_a_slow_link_knows_what_it_has() {
     for (trip_frames, is_late) in

@@ -1,6 +1,6 @@
-//! How a node takes over a new version of the load. The frame from which it is in force may have begun already. The
-//! pacer gives up what it has by the old load. If it has started some of that, the node *sits out* until the new
-//! load has come to the slot that its pacer had reached.
+//! Takes over new versions of the load. The frame from which on a version is in force may already have begun. The pacer
+//! gives up its leases of the old load. If it has already started some of their slots, the node *sits out* until the
+//! new load reaches the slot that its pacer has reached.
 
 use super::Core;
 use super::cut::Cut;
@@ -9,26 +9,26 @@ use crate::load::Load;
 use crate::message::{Claimed, Version};
 use std::mem;
 
-/// A node sits out for this many frames at most.
+/// The largest number of frames for which a node sits out.
 const MOST_SITTING_OUT: u64 = 1 << 30;
 
-/// Versions of the load that are new to the node.
+/// The versions of the load that are new to the node.
 #[derive(Debug)]
 pub(super) struct NewVersions {
-    /// How many of the versions that the node knew, from the first on, are still the run's.
+    /// How many of the known versions, counted from the first one, are still valid.
     same: usize,
-    /// The run's versions after those.
+    /// The versions of the run after these.
     versions: Vec<Version>,
 }
 
 impl Core {
-    /// The cut that the pacer has to make before it gets the new load, if any.
+    /// The cut that the pacer must make before it gets the new load, if there is one.
     pub(crate) fn take_cut(&mut self) -> Option<Cut> {
         self.cut.take()
     }
 
-    /// Notes that the pacer has made the cut, and has nothing from `slot` on. The slots that it has started before
-    /// `slot` by the old load differ from those of the new load, so they count as started twice.
+    /// Records that the pacer has made the cut, and has no leases from `slot` on. The slots before `slot` that it has
+    /// started under the old load differ from those of the new load, so they count as started twice.
     pub(crate) fn gave_up(&mut self, mut cut: Cut, slot: u64) {
         let started = cut.slots_before(slot);
         self.unclaimed.twice_besides += started;
@@ -36,23 +36,24 @@ impl Core {
         if started > 0 {
             self.reached_slot = slot;
         }
-        // It takes part in frames before those of the new load, if it learned of the change in time.
+        // If the node learned of the change in time, it takes part in the frames before the new load.
         if started > 0 || cut.next >= cut.from || self.resumes_in > cut.from {
             self.sit_out(cut.next.max(cut.from));
         }
     }
 
-    /// Notes that a pacer that starts whole frames, as that of a simulation, has made the cut.
+    /// Records that a pacer that starts whole frames, such as that of a simulation, has made the cut.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn gave_up_whole_frames(&mut self, mut cut: Cut) {
         let slot = cut.old.first(cut.next);
         self.gave_up(cut, slot);
     }
 
-    /// Keeps the node from taking part before the frame `from`, and before the load has come to the slot that the pacer
-    /// had reached.
+    /// Keeps the node from taking part before the frame `from`, and before the load reaches the slot that the pacer has
+    /// reached.
     fn sit_out(&mut self, from: u64) {
-        // The first frame that begins with that slot or a later one: steps double, then the rest is halved.
+        // Searches the first frame that begins with this slot or a later one: by doubling the steps, and then by
+        // bisection.
         let far = self.end().clamp(from, from + MOST_SITTING_OUT);
         let (mut low, mut high, mut step) = (from, from, 1);
         while high < far && self.load.first(high) < self.reached_slot {
@@ -69,11 +70,11 @@ impl Core {
         self.resumes_in = high;
     }
 
-    /// Compares the versions in an answer with those that the node knows. Another change may have been made in place
-    /// of the last one that the node knows.
+    /// Compares the versions in an answer with those that the node knows. The last known version may have been replaced
+    /// by another change.
     pub(super) fn new_versions(&self, answer: &Claimed) -> NewVersions {
         let known = self.run.versions.len();
-        // The store has `answer.known` versions. The answer lists the last of them.
+        // The store has `answer.known` versions, and the answer contains the last of them.
         let listed = usize::try_from(answer.known).unwrap_or(usize::MAX);
         let start = listed.saturating_sub(answer.versions.len()).min(known);
         let pairs = self.run.versions[start..].iter().zip(&answer.versions);
@@ -84,13 +85,13 @@ impl Core {
         }
     }
 
-    /// The first frame whose load the new versions change; `u64::MAX` if none.
+    /// The first frame whose load the new versions change; `u64::MAX` if there is none.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)
     }
 
-    /// Takes over the new versions, in place of those that are no longer the run's.
+    /// Takes over the new versions, which replace those that are no longer valid.
     pub(super) fn change_load(&mut self, new: NewVersions, now: u64) -> Result<(), FleetError> {
         let NewVersions { same, versions } = new;
         let Some((first, later)) = versions.split_first() else { return Ok(()) };
@@ -104,10 +105,10 @@ impl Core {
         Ok(())
     }
 
-    /// Puts a new load in force from the frame `from` on. The pacer's leases there, by the old load, are cut.
+    /// Puts a new load in force from the frame `from` on. The pacer's leases of the old load in these frames are cut.
     fn follow(&mut self, new: Load, from: u64, now: u64) {
-        // From the frame `unleased` on, the pacer has nothing. So it has started nothing there, even if those frames
-        // are due already.
+        // The pacer has no leases from the frame `unleased` on. So it has started nothing there, even if those frames
+        // are already due.
         let unleased = self.book.unleased().max(from);
         let next = (self.frames().at(now + self.frames().frame_ns / 2) + 1).min(unleased);
         let slot = self.load.first(from).max(self.load.slot_at(now).min(self.load.first(unleased)));

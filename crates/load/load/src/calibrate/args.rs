@@ -1,4 +1,4 @@
-//! Defines the options of `nanopace calibrate`. The texts here are its `--help` page.
+//! Defines the options of `nanopace calibrate`. Their doc comments are its `--help` page.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ mod tests {
             ("86400.1", None),
             ("inf", None),
             ("0", None),
-            // Less than a nanosecond.
+            // This time is shorter than a nanosecond.
             ("1e-10", None),
             ("-1", None),
             ("nan", None),

@@ -7,8 +7,8 @@
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The largest share that may be taken. The conclusions are drawn from 99th percentiles, which a larger
-/// share would change several times over.
+/// The largest acceptable share of time taken. The conclusions use 99th percentiles, and a larger share would make
+/// those several times as large.
 const MOST_TAKEN: f64 = 0.05;
 
 /// The time taken from threads that never sleep, as shares of their time.
@@ -16,7 +16,7 @@ const MOST_TAKEN: f64 = 0.05;
 pub(crate) struct Disturbance {
     /// The share taken by other programs in the worst measurement; `None` if it is unknown.
     pub(crate) by_others: Option<f64>,
-    /// The share in gaps of the spinning thread, taken by anything; `None` if it was not measured.
+    /// The share of the spinning thread's time that passed in gaps, for any reason; `None` if it was not measured.
     pub(crate) in_hiccups: Option<f64>,
 }
 
@@ -27,7 +27,7 @@ impl Disturbance {
     }
 }
 
-/// The shares as a clause.
+/// Formats the shares as a clause.
 impl Display for Disturbance {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(share) = self.by_others.filter(|share| *share > MOST_TAKEN) {

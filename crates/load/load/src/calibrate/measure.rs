@@ -21,7 +21,7 @@ pub(crate) struct Bounds<'run> {
 }
 
 impl<'run> Bounds<'run> {
-    /// A limit from now to `end`, or to an interrupt.
+    /// Limits a measurement that starts now to the time `end`, or to an interrupt.
     pub(crate) fn new(end: Instant, interrupt: &'run Interrupt) -> Bounds<'run> {
         Bounds { start: Instant::now(), end, interrupt }
     }
@@ -30,7 +30,7 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// The first tenth of the time, in which the thread learns its sleep times and caches fill.
+    /// The first tenth of the time. In this tenth, the thread learns how long it can sleep, and caches fill.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
@@ -39,7 +39,7 @@ impl<'run> Bounds<'run> {
 /// The number of readings or starts between two checks of the limit.
 const BATCH: u32 = 1_000;
 
-/// Measures the cost of clock readings and of starts, in turns.
+/// Measures the cost of clock readings and of starts, alternating between them.
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     in_a_thread(|| {
         let (tsc, system) = (TscClock::new(), StdClock::new());
@@ -63,7 +63,7 @@ pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     })
 }
 
-/// A pacer that is always late, so it never delays a start.
+/// Returns a pacer that is always late, so it never delays a start.
 fn behind() -> Pacer {
     const FASTEST: u64 = 10_000_000_000;
     Pacer::new(
@@ -84,8 +84,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps for `asked` repeatedly, at least once: on a busy machine the time may end before the thread
-/// has begun. `None` if fine timers are requested but not available.
+/// Sleeps for `asked` repeatedly, at least once: on a busy machine, the time may be over before the thread has begun.
+/// Returns `None` if fine timers are requested but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -107,7 +107,7 @@ pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<
     })
 }
 
-/// A hiccup meter: reads the clock continuously and records the gaps.
+/// Reads the clock continuously and records the gaps between readings.
 pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     in_a_thread(|| {
         let clock = TscClock::new();
@@ -132,7 +132,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Starts at `hz` per second from one thread. `None` if there was no time for a second start.
+/// Starts `hz` times per second from one thread. Returns `None` if there was no time for a second start.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;
@@ -164,7 +164,7 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
     })
 }
 
-/// The intended and the actual start of the next slot.
+/// Waits for the next slot, and returns its intended and its actual start.
 fn start(pacer: &Pacer) -> Option<(Nanos, Nanos)> {
     let grant = pacer.acquire().ok()?;
     Some((grant.intended_start(), pacer.now()))

@@ -1,4 +1,4 @@
-//! Defines the JSON object of the results. Programs read its names, so they stay the same.
+//! Defines the JSON object of the results. Programs read its field names, so these names must not change.
 
 use super::disturbance::Disturbance;
 use super::recommend::{EvenRate, LimitedBy};
@@ -71,7 +71,7 @@ struct Clump {
     starts: u128,
 }
 
-/// Shares of the time of threads that never sleep.
+/// Time taken from threads that never sleep, as shares of their time.
 #[derive(Debug, Serialize)]
 struct Interference {
     by_others: Option<f64>,
@@ -93,7 +93,7 @@ struct Recommended {
 }
 
 impl Object {
-    /// The object for these results.
+    /// Converts results into the object.
     pub(crate) fn new(results: &Results) -> Object {
         let recommended = results.recommendation();
         Object {

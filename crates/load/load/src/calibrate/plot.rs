@@ -24,11 +24,11 @@ const STEPS: i32 = 20;
 const TICKS: [(f64, &str); 5] =
     [(2.0, "p50"), (10.0, "p90"), (100.0, "p99"), (1_000.0, "p99.9"), (10_000.0, "p99.99")];
 
-/// The plot as an SVG string.
+/// Returns the plot as an SVG string.
 pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), &curves(results))
-        // As a string, the error does not borrow the drawing.
+        // The error is converted to a string, which does not borrow the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -50,7 +50,7 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// The points (1 / (1 - p), nanoseconds), as far as there are enough values.
+    /// Returns the points (1 / (1 - p), nanoseconds), up to the highest percentile for which there are enough values.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)
@@ -100,7 +100,7 @@ fn percentile(rank: f64) -> String {
         .map_or_else(String::new, |tick| tick.1.to_owned())
 }
 
-/// From red to violet on the colour circle, every other one darker.
+/// Returns a colour between red and violet. Every other colour is darker, so neighbours can be told apart.
 fn colour(index: usize, count: usize) -> HSLColor {
     let [index, count] = [index, count].map(|number| human::float(number as u64));
     HSLColor(0.8 * index / count, 0.85, if index % 2.0 < 1.0 { 0.35 } else { 0.5 })
@@ -127,7 +127,7 @@ mod tests {
         let mut times = Histogram::new(3).unwrap();
         (1..=100).for_each(|ns| times.record(ns).unwrap());
         let points = Curve { name: String::new(), times: &times }.points();
-        // p50 of 1 to 100. With 100 values, p99 is the highest percentile.
+        // The p50 of the values 1 to 100. With 100 values, p99 is the highest percentile.
         assert_eq!(points[0], (2.0, 50.0));
         assert!(points.iter().all(|&(rank, _)| rank <= 100.0), "{points:?}");
         times.clear();

@@ -1,32 +1,31 @@
 //! Draws conclusions from the measurements: the highest rate with even gaps, and the recommended way to pause.
 //!
-//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the
-//! interval. Then hardly any gap between two starts is more than 25 % off. There are three other limits.
-//! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid may
-//! spin for a limited share of a core; at higher rates, it sleeps. No way to pause makes the interval
-//! between starts shorter than the cost of a start.
+//! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval. Below that
+//! rate, hardly any gap between two starts differs from the interval by more than 25 %. Three other limits apply.
+//! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid may spin for a
+//! limited share of a core; at higher rates, it sleeps. The interval cannot be shorter than the cost of a start,
+//! whatever the way to pause.
 //!
-//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleep costs
-//! least, then hybrid. Spinning and yielding use a whole core, so they are recommended only if there is a
-//! second core, and then the one of the two with the higher rate. If no way keeps gaps even, the one with
-//! the highest rate is recommended.
+//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleeping costs least, then hybrid.
+//! Spinning and yielding use a whole core. Therefore they are recommended only on a machine with a second core, and
+//! then the one with the higher rate. If no way keeps gaps even, the way with the highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;
 use nanopace::Pause;
 use serde::Serialize;
 
-/// The figures that the conclusions are drawn from, for one way to pause.
+/// The measured properties of one way to pause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) pause: Pause,
     /// The 99th percentile of lateness.
     pub(crate) lateness_p99_ns: u64,
-    /// The nanoseconds spun for each start.
+    /// The nanoseconds spun for each start, on average.
     pub(crate) spun_each_ns: f64,
 }
 
-/// The highest rate of a thread with even gaps.
+/// The highest rate at which one thread keeps gaps even.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EvenRate {
     pub(crate) pause: Pause,
@@ -36,7 +35,7 @@ pub(crate) struct EvenRate {
     pub(crate) limit: LimitedBy,
 }
 
-/// The limits of a rate.
+/// The limits that can prevent a higher rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LimitedBy {
@@ -54,17 +53,17 @@ pub(crate) enum LimitedBy {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recommendation {
     pub(crate) pause: Pause,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub(crate) reason: String,
 }
 
-/// The highest lateness of even gaps, as a share of the interval.
+/// The highest lateness at which gaps count as even, as a share of the interval.
 const MOST_LATENESS: f64 = 0.25;
 /// The rate that the recommendation is made for.
 const REFERENCE_HZ: f64 = 10_000.0;
 
 impl LimitedBy {
-    /// The name of the limit, for text after "limited by".
+    /// The name of the limit, as it follows "limited by" in a report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LimitedBy::Lateness => "lateness",
@@ -75,8 +74,7 @@ impl LimitedBy {
     }
 }
 
-/// The highest rate with even gaps. Considers the cost of sleeping and the time of a start if they are
-/// known.
+/// Returns the highest rate with even gaps. Considers the cost of a sleep and of a start, where they are known.
 pub(crate) fn even_rate(
     facts: &Facts,
     sleeping: Option<Sleeping>,
@@ -104,7 +102,7 @@ fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, LimitedBy
     }
 }
 
-/// The cheapest way that is good enough, on a machine with this number of cores.
+/// Recommends the cheapest way that keeps gaps even, for a machine with this number of cores.
 pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
     let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
     let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
@@ -163,10 +161,10 @@ mod tests {
 
     #[test]
     fn the_rates() {
-        // The lateness is a quarter of the interval: 0.25 s / 25 us = 10 k/s.
+        // Lateness may be a quarter of the interval. A lateness of 25 us therefore allows 0.25 / 25 us = 10 k/s.
         for (pause, lateness_p99_ns, spun_each_ns, hz, limit) in [
             (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
-            // Starts closer than 30 us come in clumps.
+            // Starts that are less than 30 us apart share sleeps.
             (Pause::Sleep, 5_000, 0.0, 1e9 / 30e3, SleepShare),
             // A quarter of a core is enough for 50 k spins of 5 us.
             (Pause::Hybrid, 250, 5_000.0, 50_000.0, SpinShare),
@@ -181,8 +179,8 @@ mod tests {
         }
     }
 
-    /// 2.5 us late is a quarter of 10 us. A tenth of a core is enough for a sleep of 2 us every 20
-    /// us.
+    /// A lateness of 2.5 us is a quarter of 10 us. Sleeping may use a tenth of a core, so a sleep that costs 2 us is
+    /// possible every 20 us.
     #[test]
     fn cheap_sleeps_are_clumped_later() {
         let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
@@ -218,8 +216,8 @@ mod tests {
 
     #[test]
     fn the_recommendations() {
-        // Highest rates of sleep, hybrid, yield and spin; cores; the way to pause, and a part of
-        // the reason.
+        // The columns: highest rates of sleep, hybrid, yield and spin; cores; recommended way to pause; a part of the
+        // reason.
         for (rates, cores, pause, told) in [
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "cheapest"),
             ([33e3, 50e3, 1e6, 5e6], 2, Pause::Sleep, "spin goes up to 5.00M/s"),
@@ -233,7 +231,7 @@ mod tests {
             ([4e3, 4e3, 1e6, 5e6], 2, Pause::Spin, "core of its own"),
             ([4e3, 4e3, 1e6, 5e3], 2, Pause::Yield, "core of its own"),
             ([4e3, 4e3, 5e6, 1e6], 2, Pause::Yield, "core of its own"),
-            // With one core, no way to pause may use all of it.
+            // With one core, no way to pause may use the whole core.
             ([4e3, 5e3, 1e6, 5e6], 1, Pause::Hybrid, "nothing keeps gaps even at 10.0k/s here"),
             ([60.0, 50.0, 40.0, 30.0], 64, Pause::Sleep, "this one up to 60.0/s"),
         ] {

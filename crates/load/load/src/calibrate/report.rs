@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// Formats results as text of several lines.
+/// Displays results as text of several lines.
 #[derive(Debug)]
 pub(crate) struct CalibrationReport<'run>(pub(crate) &'run Results);
 
@@ -105,7 +105,7 @@ fn start(f: &mut Formatter<'_>, starts: &Starts) -> fmt::Result {
     row(f, &starts_name(starts.pause, starts.hz), &starts.lateness, &cpu)
 }
 
-/// Writes the cost of sleeping, and how many starts share a sleep because of it.
+/// Writes the cost of a sleep, and how many starts share a sleep because of this cost.
 fn sleeping(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     let Some(sleeping) = results.sleeping() else { return Ok(()) };
     write!(f, "\na sleep costs {} of CPU time", human::time(sleeping.cost))?;

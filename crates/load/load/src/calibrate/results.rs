@@ -1,4 +1,4 @@
-//! Holds the results of a calibration, and derives figures from them.
+//! Stores the results of a calibration, and derives figures from them.
 
 use super::disturbance::Disturbance;
 use super::recommend::{self, EvenRate, Facts, Recommendation};
@@ -9,10 +9,10 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-/// All measurements. Those that an interrupt prevented are missing.
+/// All measurements, except those that an interrupt prevented.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// Whether everything was measured, without an interrupt.
+    /// Whether all measurements were made.
     pub(crate) complete: bool,
     /// The number of cores that this process may use.
     pub(crate) cores: usize,
@@ -28,14 +28,14 @@ pub(crate) struct Results {
     pub(crate) starts: Vec<Starts>,
 }
 
-/// The source of time, and the nanoseconds of a reading and of a start.
+/// The clock in use, and the costs of a clock reading and of a start in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     /// Whether the engine reads the processor's counter instead of the operating system's clock.
     pub(crate) counter: bool,
-    /// A reading of the engine's clock.
+    /// The cost of reading the engine's clock.
     pub(crate) reading_ns: f64,
-    /// A reading of the operating system's clock.
+    /// The cost of reading the operating system's clock.
     pub(crate) system_reading_ns: f64,
     /// The source of the operating system's clock, if it is known.
     pub(crate) system_source: Option<String>,
@@ -43,16 +43,16 @@ pub(crate) struct Clocks {
     pub(crate) start_ns: f64,
 }
 
-/// Sleeps of one length.
+/// Measured sleeps of one requested length.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeps {
-    /// Whether the thread had the smallest timer slack.
+    /// Whether the thread used the smallest timer slack.
     pub(crate) fine: bool,
     /// The requested time.
     pub(crate) asked: Duration,
     /// How much longer the sleeps took than requested, in nanoseconds.
     pub(crate) oversleep: Histogram<u64>,
-    /// The CPU time of each sleep.
+    /// The mean CPU time of a sleep.
     pub(crate) cpu_each: Option<Duration>,
 }
 
@@ -69,10 +69,10 @@ pub(crate) struct Spinning {
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// The length of sleeps at 10 k/s, the rate at which their cost begins to matter.
+/// The length of sleeps at 10 k/s. From this rate on, the cost of sleeping matters.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
-/// A gap that is longer than any reading of the clock.
+/// The length of a gap above which it counts as a hiccup. Reading the clock takes less time.
 pub(crate) const HICCUP: Duration = Duration::from_micros(1);
 
 /// Starts by the engine.
@@ -88,12 +88,12 @@ pub(crate) struct Starts {
     pub(crate) even: Option<f64>,
     /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
-    /// Nanoseconds spun for each start under [`Pause::Hybrid`].
+    /// Nanoseconds spun for each start under [`Pause::Hybrid`], on average.
     pub(crate) spun_each_ns: f64,
 }
 
 impl Results {
-    /// Results before the first measurement.
+    /// Returns empty results.
     pub(crate) fn new() -> Results {
         Results {
             complete: false,
@@ -106,8 +106,7 @@ impl Results {
         }
     }
 
-    /// The cost of sleeping, from the sleeps that are most like the engine's; `None` if it is
-    /// unknown.
+    /// The cost of sleeping, from the measurement that is most similar to the engine's sleeps; `None` if it is unknown.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
@@ -120,7 +119,7 @@ impl Results {
         starts.and_then(|starts| starts.cpu_share)
     }
 
-    /// The time taken from the threads that never sleep.
+    /// The share of time taken from the threads that never sleep.
     pub(crate) fn disturbance(&self) -> Disturbance {
         let starts =
             self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
@@ -128,13 +127,13 @@ impl Results {
         let shares =
             shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
         Disturbance {
-            // The two clocks differ in the last digits.
+            // CPU time and elapsed time come from different clocks, so a share can slightly exceed 1.
             by_others: shares.map(|share| (1.0 - share).max(0.0)).max_by(f64::total_cmp),
             in_hiccups: self.spinning.as_ref().map(Spinning::share_lost),
         }
     }
 
-    /// The highest rates with even gaps, from the measurement of each way to pause at the highest rate.
+    /// The highest rates with even gaps. Uses the measurement at the highest rate for each way to pause.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -165,7 +164,7 @@ impl Starts {
 }
 
 impl Spinning {
-    /// The number of gaps that were at least this long.
+    /// The number of gaps of at least this length.
     pub(crate) fn gaps_from(&self, least: Duration) -> u64 {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
         self.gaps.count_between(least_ns, u64::MAX)
@@ -202,7 +201,7 @@ mod tests {
         }
     }
 
-    /// The results of an idle machine.
+    /// The results of a machine without disturbance.
     fn quiet() -> Results {
         let ways =
             [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];
@@ -243,8 +242,8 @@ mod tests {
         );
     }
 
-    /// Only threads that never sleep show how much is taken from them: the spinning one misses 2 %, the
-    /// yielding one 1 %.
+    /// Only threads that never sleep show how much time is taken from them. Here the spinning thread misses 2 %, and
+    /// the yielding thread 1 %.
     #[test]
     fn time_taken_is_missing_from_threads_that_never_sleep() {
         let Disturbance { by_others, in_hiccups } = quiet().disturbance();
@@ -253,7 +252,7 @@ mod tests {
         assert_eq!(Results::new().disturbance(), Disturbance { by_others: None, in_hiccups: None });
     }
 
-    /// Without the cost of a start, a lateness of 5 us allows 50 k/s.
+    /// Without a cost of starts, a lateness of 5 us allows 50 k/s.
     #[test]
     fn the_cost_of_a_start_limits_every_way_to_pause() {
         let clock = Clocks {

@@ -1,11 +1,11 @@
-//! Draws conclusions from the cost of a sleep: up to which rate each start has its own sleep, and how
-//! long clumps are above that rate.
+//! Derives two figures from the cost of a sleep: the rate up to which each start has its own sleep, and the length of
+//! the clumps of starts above that rate.
 
 use crate::console::human;
 use nanopace::Pause;
 use std::time::Duration;
 
-/// The cost and the exactness of sleeping with the engine's defaults.
+/// The cost of a sleep with the engine's defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sleeping {
     /// The CPU time of one sleep.
@@ -16,13 +16,13 @@ pub(crate) struct Sleeping {
 pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
 
 impl Sleeping {
-    /// The length of a clump: from one waking to the next if sleeping keeps to its share of a core.
+    /// The length of a clump: the time between two wake-ups at which sleeping uses exactly its share of a core.
     pub(crate) fn clump(self) -> Duration {
         self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
     }
 
-    /// The rate above which starts come in clumps: they are closer than the engine always sleeps
-    /// for, and closer than the share allows.
+    /// The rate above which starts come in clumps. Above it, starts are closer together than [`Pause::CLUMPED_BELOW`],
+    /// and closer than the share of a core allows for separate sleeps.
     pub(crate) fn clumped_above_hz(self) -> f64 {
         1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
     }
@@ -32,7 +32,7 @@ impl Sleeping {
         ((self.clump().as_nanos() * u128::from(hz) + 500_000_000) / 1_000_000_000).max(1)
     }
 
-    /// As in `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
+    /// Describes clumps, such as `260us: 26 starts at 100k/s, 260 at 1.00M/s`.
     pub(crate) fn clumps(self) -> String {
         let [some, many] =
             CLUMPED_HZ.map(|hz| (self.starts_at(hz), human::short_hz(f64::from(hz))));
@@ -45,17 +45,17 @@ impl Sleeping {
 mod tests {
     use super::*;
 
-    /// A clump spans ten times the cost; the engine spares starts that are 30 us apart, 33 333 per
-    /// second.
+    /// A clump lasts ten times the cost of a sleep. The engine never clumps starts that are at least 30 us apart (33
+    /// 333 per second).
     #[test]
     fn the_clumps() {
         for (cost_ns, clump_us, above_hz, [at_100k, at_1m]) in [
             (26_000, 260, 33_333.3, [26, 260]),
             (3_000, 30, 33_333.3, [3, 30]),
-            // A tenth of a core is enough for starts 10 us apart.
+            // With a tenth of a core, the thread can sleep every 10 us.
             (1_000, 10, 100_000.0, [1, 10]),
             (500, 5, 200_000.0, [1, 5]),
-            // 239.6 us: 23.96 and 239.6 starts.
+            // The clump of 239.6 us has 23.96 and 239.6 starts, which are rounded.
             (23_960, 239, 33_333.3, [24, 240]),
         ] {
             let sleeping = Sleeping { cost: Duration::from_nanos(cost_ns) };

@@ -1,4 +1,4 @@
-//! The measurements in their order, and how they share the time.
+//! Lists the measurements in their order, and divides the time among them.
 
 use super::measure::{self, Bounds};
 use super::results::{Results, TYPICAL_SLEEP};
@@ -10,17 +10,17 @@ use std::time::Duration;
 /// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// Reading clocks.
+    /// Measure the cost of reading clocks.
     Clocks,
-    /// Sleeping for a time, with fine timers or with the thread's default.
+    /// Sleep for this time repeatedly, with fine timers or with the thread's default.
     Sleeps { asked: Duration, fine: bool },
-    /// Reading the clock all the time.
+    /// Read the clock continuously.
     Spinning,
-    /// Starting at a rate per second.
+    /// Start operations at this rate per second.
     Starts { pause: Pause, hz: u32 },
 }
 
-/// All measurements. Fine timers are measured where they are available.
+/// Returns all measurements, with fine timers only where they are available.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
     for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {
@@ -41,13 +41,13 @@ impl Step {
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,
-            // At 1 k/s, percentiles need the most time.
+            // At 1 k/s, collecting enough values takes the most time.
             Step::Starts { hz, .. } if hz > 1_000 => 1,
             Step::Starts { .. } | Step::Spinning => 2,
         }
     }
 
-    /// Measures, and adds to the results.
+    /// Performs the measurement and adds its values to the results.
     pub(crate) fn perform(self, bounds: Bounds<'_>, results: &mut Results) {
         match self {
             Step::Clocks => results.clock = Some(measure::clocks(bounds)),
@@ -71,13 +71,13 @@ impl fmt::Display for Step {
     }
 }
 
-/// As in `sleep of 100us, 1ns slack`.
+/// Names a measurement, such as `sleep of 100us, 1ns slack`.
 pub(crate) fn sleeps_name(asked: Duration, fine: bool) -> String {
     let slack = if fine { "1ns" } else { "default" };
     format!("sleep of {}, {slack} slack", human::time(asked))
 }
 
-/// As in `pause hybrid at 1.00k/s`.
+/// Names a measurement, such as `pause hybrid at 1.00k/s`.
 pub(crate) fn starts_name(pause: Pause, hz: u32) -> String {
     format!("pause {pause} at {}", human::short_hz(f64::from(hz)))
 }

@@ -1,8 +1,8 @@
 //! Reads and sets properties of the calling thread and its clock on Linux; returns `None` or `false`
 //! on other systems.
 //!
-//! The engine has the same calls in `pause/slack.rs` and `pause/processor.rs`. They are private to the
-//! engine; a public interface for them would cost more than these lines.
+//! The engine contains the same calls in `pause/slack.rs` and `pause/processor.rs`, where they are private. A public
+//! interface for them would cost more than these duplicated lines.
 
 #[cfg(target_os = "linux")]
 mod platform {

@@ -1,9 +1,8 @@
-//! The alternate screen of the terminal behind standard error: what was on the terminal before
-//! comes back when it is left.
+//! Controls the alternate screen of the terminal on standard error. Leaving it restores the earlier contents of the
+//! terminal.
 //!
-//! It is left from anywhere: at the end of a run, by an interrupt too many, before a panic is shown.
-//! So whether it is shown belongs to the process, and is only looked at and changed under the lock
-//! of standard error.
+//! A run leaves the screen in several places: at its end, when an interrupt ends the process, and before a panic is
+//! printed. So the state of the screen is global, and it is read and changed only while standard error is locked.
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
@@ -14,14 +13,14 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How often it was entered or left: odd while it is shown.
-// Relaxed at every place: the lock of standard error orders them. No model.
+/// Counts the changes between the screens: odd while the alternate screen is shown.
+// Relaxed at every place: the lock of standard error orders the accesses. No model.
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
-/// A terminal that takes nothing must not keep the process from ending.
+/// The longest wait for a terminal that accepts no output at the end of the process.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Shows the alternate screen, empty.
+/// Switches to the alternate screen, which is empty.
 pub(crate) fn enter() {
     let mut stderr = io::stderr().lock();
     if !is_odd(TURNS.load(Ordering::Relaxed)) {
@@ -30,7 +29,7 @@ pub(crate) fn enter() {
     }
 }
 
-/// Shows what was on the terminal before. Returns whether it was not.
+/// Restores the earlier contents of the terminal. Returns whether the alternate screen was shown.
 pub(crate) fn leave() -> bool {
     let mut stderr = io::stderr().lock();
     let is_shown = is_odd(TURNS.load(Ordering::Relaxed));
@@ -41,7 +40,8 @@ pub(crate) fn leave() -> bool {
     is_shown
 }
 
-/// Like [`leave`], but gives up on a terminal that takes nothing: for the end of the process.
+/// Like [`leave`], but waits no longer than [`PATIENCE`] for a terminal that accepts no output. Called before the
+/// process ends.
 pub(crate) fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {
@@ -53,17 +53,18 @@ pub(crate) fn leave_soon() {
     }
 }
 
-/// Which time it is that it is shown, if it is: what was drawn another time is gone.
+/// Returns a number for this showing of the screen, `None` if it is not shown. What was drawn under another number is
+/// gone.
 pub(crate) fn turn() -> Option<u32> {
     let _stderr = io::stderr().lock();
     Some(TURNS.load(Ordering::Relaxed)).filter(|&turn| is_odd(turn))
 }
 
-/// Writes to it, unless it has been left or shown anew since that turn.
+/// Writes to the screen, unless it has been left or shown again since `turn`.
 pub(crate) fn write(turn: u32, bytes: &[u8]) {
     let mut stderr = io::stderr().lock();
     if TURNS.load(Ordering::Relaxed) == turn {
-        // A terminal that is gone shows nothing.
+        // If the terminal is gone, there is nothing to show.
         let _ = stderr.write_all(bytes).and_then(|()| stderr.flush());
     }
 }

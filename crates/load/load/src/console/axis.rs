@@ -1,11 +1,10 @@
-//! Round numbers along the axes of a chart.
+//! Chooses round numbers for the ticks of chart axes.
 
 use super::chart::round_up;
 use super::human;
 use std::time::Duration;
 
-/// Units of time: how long they are in nanoseconds, and which steps are round. A step may also be
-/// ten times as large, and so on, if the next unit is far.
+/// Units of time: their names, their lengths in nanoseconds, and the steps that count as round in each unit.
 const UNITS: [(&str, u64, &[u64]); 7] = [
     ("ns", 1, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
     ("us", 1_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
@@ -25,7 +24,7 @@ pub(crate) fn short_count(count: f64) -> String {
     }
 }
 
-/// A round count as written along an axis: `2k` where [`short_count`] says `2.00k`.
+/// A round count as a label of an axis: `2k`, where [`short_count`] returns `2.00k`.
 pub(crate) fn round_count(count: f64) -> String {
     let short = short_count(count);
     let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
@@ -37,7 +36,7 @@ pub(crate) fn round_count(count: f64) -> String {
     format!("{number}{unit}")
 }
 
-/// Round moments along an axis of time that begins at zero.
+/// Round times along a linear axis that begins at zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeAxis {
     end_ns: u64,
@@ -46,7 +45,7 @@ pub(crate) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// At most `most` moments after zero, up to `end`.
+    /// Chooses at most `most` round times after zero, up to `end`.
     pub(crate) fn new(end: Duration, most: u64) -> TimeAxis {
         let end_ns = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX).max(1);
         let steps = UNITS.iter().flat_map(|&(name, unit, steps)| {
@@ -54,7 +53,7 @@ impl TimeAxis {
         });
         let fits = |&(step, _): &(u64, _)| end_ns / step <= most;
         let (step_ns, mut unit) = steps.into_iter().find(fits).unwrap_or((u64::MAX, ("ns", 1)));
-        // 0.5s, 1s and 1.5s are read more easily than 500ms, 1000ms and 1500ms.
+        // The labels 0.5s, 1s and 1.5s are easier to read than 500ms, 1000ms and 1500ms.
         let decimal = UNITS[..4].windows(2).find(|pair| pair[0].1 == unit.1 && end_ns >= pair[1].1);
         if let Some([_, next]) = decimal {
             unit = (next.0, next.1);
@@ -62,12 +61,12 @@ impl TimeAxis {
         TimeAxis { end_ns, step_ns, unit }
     }
 
-    /// The unit that suits the axis, and how many seconds it has.
+    /// The unit of the labels: its name, and its length in seconds.
     pub(crate) fn unit(self) -> (&'static str, f64) {
         (self.unit.0, human::float(self.unit.1) * 1e-9)
     }
 
-    /// The moments, each as a part of the axis and with its label.
+    /// The ticks, each with its position as a share of the axis, and its label.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.end_ns / self.step_ns).map(move |tick| {
             let ns = tick * self.step_ns;
@@ -90,21 +89,21 @@ pub(crate) struct ValueAxis {
 }
 
 impl ValueAxis {
-    /// About `wanted` steps, up to a round value that is not below `most`.
+    /// Chooses about `wanted` steps, so that the axis ends at a round value of at least `most`.
     pub(crate) fn new(most: f64, wanted: u64) -> ValueAxis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_up(most / human::float(wanted), &[1.0, 2.0, 5.0, 10.0]);
-        // A value that is round must not be below itself by rounding.
+        // Rounding errors must not make a round value appear smaller than itself.
         let steps = (1..wanted).find(|steps| human::float(*steps) * step > most * 0.999_999);
         ValueAxis { step, steps: steps.unwrap_or(wanted) }
     }
 
-    /// Where on the axis a value is, as a part of it.
+    /// The position of a value, as a share of the axis.
     pub(crate) fn part(self, value: f64) -> f64 {
         (value / self.step / human::float(self.steps)).clamp(0.0, 1.0)
     }
 
-    /// The round values.
+    /// The round values, from zero up.
     pub(crate) fn ticks(self) -> impl Iterator<Item = f64> {
         (0..=self.steps).map(move |tick| human::float(tick) * self.step)
     }
@@ -118,8 +117,8 @@ pub(crate) struct LogTimeAxis {
 }
 
 impl LogTimeAxis {
-    /// From a round time that is not above `least` to one that is not below `most`; at least a
-    /// factor of ten. Times below 1 us are at the beginning, unless all of them are below 1 us.
+    /// Chooses a round start of at most `least_ns` and a round end of at least `most_ns`, at least a factor of ten
+    /// apart. The axis starts at 1 us or above, unless all times are below 1 us; shorter times are drawn at its start.
     pub(crate) fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
         let least = least_ns.max(1_000).min(most_ns).max(1);
         let from_ns = round_times().take_while(|&time| time <= least).last().unwrap_or(1);
@@ -128,13 +127,13 @@ impl LogTimeAxis {
         LogTimeAxis { from_ns, to_ns }
     }
 
-    /// Where on the axis a time is, as a part of it.
+    /// The position of a time, as a share of the axis.
     pub(crate) fn part(self, ns: u64) -> f64 {
         let [from, to, at] = [self.from_ns, self.to_ns, ns.max(1)].map(|ns| human::float(ns).ln());
         ((at - from) / (to - from)).clamp(0.0, 1.0)
     }
 
-    /// At most about eight of the times, each as a part of the axis and with its label.
+    /// At most about eight of the round times, each with its position as a share of the axis, and its label.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let is_long = self.to_ns / self.from_ns > 200;
         round_times()
@@ -145,7 +144,7 @@ impl LogTimeAxis {
     }
 }
 
-/// 1, 2, 5, 10 ns, and so on.
+/// Returns 1, 2, 5, 10 ns, and so on.
 fn round_times() -> impl Iterator<Item = u64> {
     (0..19).flat_map(|tens| [1, 2, 5].map(|step| step * 10_u64.pow(tens)))
 }

@@ -1,14 +1,13 @@
-//! Draws and scales charts of characters: their width, filled characters, and round ends of axes.
+//! Measures and scales text charts: their width, partly filled characters, and round ends of axes.
 
 use crossterm::terminal;
 
-/// Characters that are filled from below, by none to eight eighths.
+/// Characters filled from below, from zero to eight eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The width where there is no terminal, or its width is not known.
+/// The width if there is no terminal, or its width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// How wide a chart may be on a stream, in characters: as wide as the terminal, if the stream is
-/// one, but at least 20.
+/// Returns the width of a chart in characters: the width of the terminal if it is at least 20, else [`USUAL_WIDTH`].
 #[must_use]
 pub(crate) fn width(is_terminal: bool) -> usize {
     match terminal::size() {
@@ -17,7 +16,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     }
 }
 
-/// A character that is filled to this part. Anything above zero can be seen.
+/// Returns a character that is filled up to this share. A share above zero is always visible.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
 pub(crate) fn eighths(part: f64) -> char {
@@ -25,12 +24,12 @@ pub(crate) fn eighths(part: f64) -> char {
     if part > 0.0 { EIGHTHS[eighths.max(1)] } else { EIGHTHS[0] }
 }
 
-/// The least round number that is not below `value`, which is positive. Round are the `steps`,
-/// which go up from 1 to 10, times any power of ten.
+/// Returns the smallest round number that is at least `value`, which must be positive. The round numbers are `steps`,
+/// which rise from 1 to 10, times any power of ten.
 #[must_use]
 pub(crate) fn round_up(value: f64, steps: &[f64]) -> f64 {
     let ten = 10_f64.powf(value.log10().floor());
-    // A round number must not become the next one by rounding.
+    // Rounding errors must not turn a round number into the next one.
     let not_below = |step: &f64| *step > value * 0.999_999;
     steps.iter().map(|step| step * ten).find(not_below).unwrap_or(value)
 }

@@ -1,6 +1,6 @@
-//! The options of a run in a file: `nanopace run --config run.toml`.
+//! Reads the options of a run from a file: `nanopace run --config run.toml`.
 //!
-//! The file is TOML and has the names of the long options, without dashes in front:
+//! The file is TOML. Its keys are the names of the long options without the leading dashes:
 //!
 //! ```toml
 //! rate = "5k/s"
@@ -8,16 +8,14 @@
 //! pin = true
 //! ```
 //!
-//! - The command line wins over the file, option by option. If an option may be given more than
-//!   once, its list on the command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`.
-//!   If only one option of a group may be given, it replaces the others of its group: `--shape` replaces the file's
-//!   `rate`.
-//! - A value means what it means on the command line. So a relative path starts from the working
-//!   directory, wherever the file is, and what `--print-config` prints may be put anywhere.
+//! - Options on the command line take precedence over those in the file. If an option can be repeated, its list on the
+//!   command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`. If only one option of a
+//!   group can be given, it replaces the others of its group: `--shape` replaces the file's `rate`.
+//! - A value in the file means the same as on the command line. A relative path is relative to the working directory,
+//!   not to the file. So the output of `--print-config` can be saved anywhere.
 //!
-//! There is no second list of options. The file becomes arguments, which are put before those of
-//! the command line, and clap reads and checks all of them. So this module does not know what the
-//! options mean, and a new one needs nothing here.
+//! There is no second list of options. The entries of the file become arguments before those of the command line, and
+//! clap parses and checks all of them. So this module needs no change when an option is added.
 
 mod file;
 mod print;
@@ -34,13 +32,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use toml::Table;
 
-/// The subcommand that takes a file, if there are any. Its options may also be given without its name.
+/// The subcommand whose options a file can contain, if the program has this subcommand. Its options can also be given
+/// without its name.
 const RUN: &str = "run";
 const CONFIG: &str = "config";
 const PRINT_CONFIG: &str = "print-config";
 
-/// Reads the command line of a program, and the file that it names. If it has a subcommand `run`, that one
-/// takes a file, too.
+/// Reads the command line of a program and the file that it names. If the program has a subcommand `run`, both the
+/// program and this subcommand accept a file.
 pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<ArgMatches> {
     let mut command = pages(extended(definition), &words);
     let given = without_file(&command, &words)?;
@@ -58,7 +57,7 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
 
-/// Reads the command line alone. An option that is missing there may be in the file.
+/// Reads only the command line. If a required option is missing, it may still be in the file.
 fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     match command.clone().try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
@@ -68,7 +67,7 @@ fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     }
 }
 
-/// The configuration that `--print-config` asks for, if it was given.
+/// The configuration to print, if `--print-config` was given.
 pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     match run_matches(matches) {
         Some(run) if run.get_flag(PRINT_CONFIG) => {
@@ -78,7 +77,7 @@ pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Optio
     }
 }
 
-/// The file that options were read from, if the program takes one.
+/// The configuration file, if one was given.
 pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
     run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
@@ -88,7 +87,7 @@ pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
 }
 
-/// The names of the options of a run that were given: in the command line, the file or the environment.
+/// The names of the options of a run that were given on the command line, in the file or in the environment.
 pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(run) = run_matches(matches) else { return names };
@@ -101,7 +100,7 @@ pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String>
     names
 }
 
-/// Whether an option of this name is on the command line, or in the file.
+/// Whether an option with this name is on the command line or in the file.
 pub(crate) fn is_set(matches: &ArgMatches, id: &str) -> bool {
     let command = matches.subcommand().map_or(matches, |(_, command)| command);
     command.value_source(id) == Some(ValueSource::CommandLine)
@@ -111,7 +110,7 @@ fn refused(told: String) -> Error {
     Error::raw(ErrorKind::ValueValidation, told)
 }
 
-/// The command with the options that are about files, and a `--no-NAME` for every flag.
+/// Adds the options about configuration files, and a `--no-NAME` for every flag.
 pub(crate) fn extended(command: &Command) -> Command {
     let extend = |command: Command| {
         let negations: Vec<_> = command.get_arguments().filter_map(negation).collect();
@@ -142,7 +141,7 @@ fn about_files() -> [Arg; 2] {
     [config, print]
 }
 
-/// The option that takes back a flag.
+/// The option that cancels a flag.
 fn negation(flag: &Arg) -> Option<Arg> {
     let name = negation_of(flag)?;
     let negation = Arg::new(&name).long(&name).action(ArgAction::SetTrue).hide(true);
@@ -154,7 +153,7 @@ fn negation_of(flag: &Arg) -> Option<String> {
     name.map(|name| format!("no-{name}"))
 }
 
-/// The options of which only one may be given, if this is one of them.
+/// All options of the groups that contain this option and allow only one.
 fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'options Arg> {
     let mut groups = options.get_groups().cloned();
     let group = groups.find(|group| {
@@ -164,7 +163,7 @@ fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'opt
     options.get_arguments().filter(|other| is_in(other.get_id())).collect()
 }
 
-/// Whether an option, or what takes it back, is on the command line.
+/// Whether an option, or the option that cancels it, is on the command line.
 fn is_given(option: &Arg, run: &ArgMatches) -> bool {
     let ids = negation_of(option).into_iter().chain([option.get_id().to_string()]);
     ids.into_iter().any(|id| run.value_source(&id) == Some(ValueSource::CommandLine))
@@ -216,7 +215,7 @@ mod tests {
         Command::new("test").args(options).subcommand(run).args_conflicts_with_subcommands(true)
     }
 
-    /// Reads a command line and a file, and prints the options as a file; FILE stands for the path of the file.
+    /// Reads a command line and a file, and prints the options as a file. FILE in the line stands for the file's path.
     fn effective(line: &str, file: &str) -> std::result::Result<String, String> {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("run.toml");
@@ -228,7 +227,7 @@ mod tests {
         Ok(asked_for(&command(), &matches).map_err(told)?.expect("--print-config was given"))
     }
 
-    /// The lines that are not comments.
+    /// Returns the printed lines that are not comments.
     fn values(line: &str, file: &str) -> Vec<String> {
         let config = effective(&format!("{line} --print-config"), file).unwrap();
         config.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

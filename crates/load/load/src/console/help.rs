@@ -1,4 +1,4 @@
-//! Shortens the page of `-h` to the options of a first run. The page of `--help` has all options in groups.
+//! Shortens the page of `-h` to the options that a first run needs. The page of `--help` has all options in groups.
 
 use clap::{Arg, Command};
 use std::ffi::OsString;
@@ -20,10 +20,11 @@ const FIRST: [&str; 13] = [
     "svg",
 ];
 
-/// The position of the first of them on a page: after options of others, before `--help`.
+/// The position of the first of these options on a page: after the program's own options, before `--help`.
 const FIRST_PLACE: usize = 500;
 
-/// Keeps the rare options of a run or a search out of the page of `-h`. It shows all options that `own` has.
+/// Hides the rare options of a run or a search on the page of `-h`. The program's own options, those in `own`, stay
+/// visible.
 pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     command.mut_args(|option| {
         let is_own = own.get_arguments().any(|it| it.get_id() == option.get_id());
@@ -45,7 +46,7 @@ fn whole(command: Command) -> Command {
     command.mut_args(|option| option.hide_short_help(false))
 }
 
-/// A page with few options needs no groups.
+/// Returns the page of `-h`. A page with few options gets no groups.
 fn short(command: Command) -> Command {
     if !command.get_arguments().any(Arg::is_hide_short_help_set) {
         return command;

@@ -1,9 +1,10 @@
-//! Says what to write instead of the options and commands of other load generators.
+//! Suggests replacements for the options and commands of other load generators.
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Words of ab, autocannon, bombardier, hey, k6, Locust, oha, vegeta, wrk and wrk2, and the advice about them.
+/// Options and commands of ab, autocannon, bombardier, hey, k6, Locust, oha, vegeta, wrk and wrk2, with advice for
+/// each.
 const ADVICE: [(&[&str], &str); 22] = [
     (
         &["--rps", "--qps", "--tps", "--query-per-second", "--throughput", "-q", "-r", "-R"],
@@ -47,10 +48,10 @@ const ADVICE: [(&[&str], &str); 22] = [
     (&["report", "plot", "encode", "dump"], "write run --json FILE or run --html FILE"),
 ];
 
-/// Options that only exist with the feature `otlp`.
+/// Options that exist only with the feature `otlp`.
 const OTLP: [&str; 2] = ["--otlp", "--otlp-interval"];
 
-/// Returns the message about an unknown word that another load generator has, or another build of this one.
+/// Returns advice about an unknown option or command, if it is one of another load generator or of another build.
 pub(super) fn about(error: &Error) -> Option<String> {
     let kinds = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
     let is_unknown =

@@ -1,4 +1,4 @@
-//! Numbers as people read and write them.
+//! Formats numbers for people, and parses times that people write.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub(crate) fn time(time: Duration) -> String {
     if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
 }
 
-/// A time from two minutes on in whole seconds, as `2days 1h 2m 3s`; a shorter one to three digits.
+/// A time of two minutes or more in whole seconds, such as `2days 1h 2m 3s`; a shorter time to three digits.
 #[must_use]
 pub(crate) fn long_time(long: Duration) -> String {
     const DAY: u64 = 86_400;
@@ -33,7 +33,7 @@ pub(crate) fn rough_time(time: Duration) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// Two times in brackets, the first without its unit where it is that of the other: `(1.18 to 1.22ms)`.
+/// Two times in brackets, such as `(1.18 to 1.22ms)`. The first time has no unit if both units are the same.
 #[must_use]
 pub(crate) fn range(low: Duration, high: Option<Duration>, show: fn(Duration) -> String) -> String {
     let low_text = show(low);
@@ -53,21 +53,21 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
     }
 }
 
-/// A rate per second: four decimals below 10/s, one above.
+/// A rate per second: four decimals below 10/s, one decimal from there on.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
     hz_beside(hz, hz)
 }
 
-/// A rate per second with as many decimals as a greater one beside it.
+/// A rate per second, with as many decimals as the greater rate shown with it.
 #[must_use]
 pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
-    // 9.99999 has one decimal, as the 10.0 that it is rounded to.
+    // 9.99999 is rounded to 10.0, so it gets one decimal.
     let decimals = if (1e-4..9.999_95).contains(&most) { 4 } else { 1 };
     format!("{hz:.decimals$}/s")
 }
 
-/// Two rates that are read together, with the same number of decimals.
+/// Two rates to compare, with the same number of decimals.
 #[must_use]
 pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
     [first, second].map(|hz| hz_beside(hz, first.max(second)))
@@ -81,7 +81,7 @@ pub(crate) fn count(count: impl Display, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// A rate per second to three digits: `33.3k/s`. It has at most nine characters.
+/// A rate per second to three digits, in at most nine characters: `33.3k/s`.
 #[must_use]
 pub(crate) fn short_hz(hz: f64) -> String {
     match hz {
@@ -93,20 +93,20 @@ pub(crate) fn short_hz(hz: f64) -> String {
     }
 }
 
-/// A number in four digits: easy to read, and close enough for a rate that was calculated.
+/// Rounds a number to four significant digits: short, and exact enough for a computed rate.
 #[must_use]
 pub(crate) fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// A share in percent.
+/// A share as a percentage.
 #[must_use]
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A text in which control characters, ends of lines and what XML does not have are written out, as in `\n`: it is one
-/// line, and harmless to a terminal.
+/// Escapes control characters, line breaks and characters that XML does not allow, as in `\n`. The result is one line
+/// that is safe to print on a terminal.
 #[must_use]
 pub(crate) fn visible(text: &str) -> String {
     let written_out = |letter: char| letter.escape_debug().collect::<String>();
@@ -117,18 +117,18 @@ pub(crate) fn visible(text: &str) -> String {
     letters.map(|it| if is_hidden(it) { written_out(it) } else { it.to_string() }).collect()
 }
 
-/// A count as a number to calculate with; exact up to 2^53, and to 16 digits above.
+/// Converts a count for calculations. The result is exact up to 2^53, and has 16 digits above.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "16 digits of a count are enough for any ratio")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Reads a time such as `20ms` that must not be zero, for an option of the command line.
+/// Reads the value of an option: a time such as `20ms`, which must not be zero.
 ///
 /// # Errors
 ///
-/// If the text is not such a time; the error says why.
+/// Returns the reason if the text is not a time above zero.
 pub(crate) fn positive_duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Err(_) if text.starts_with('-') => Err("it must be longer than zero".to_owned()),
@@ -199,7 +199,7 @@ mod tests {
         ] {
             assert_eq!(short_hz(hz), text);
         }
-        // As many starts as can be counted, in a nanosecond.
+        // Up to the largest number of starts that can be counted, in a nanosecond.
         for power in -60..94 {
             let text = short_hz(2.0_f64.powi(power) * 0.999_999);
             assert!(text.len() <= 9, "{text}");

@@ -1,4 +1,4 @@
-//! Files that are read once, before a run; `-` is standard input.
+//! Reads input files before a run; `-` is standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,7 +9,7 @@ pub(super) const STDIN: &str = "/dev/stdin";
 /// The other names of standard input.
 const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Whether this path names standard input instead of a file.
+/// Whether this path names standard input.
 #[must_use]
 pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
@@ -19,7 +19,7 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
 ///
 /// # Errors
 ///
-/// If the file cannot be opened.
+/// Fails if the file cannot be opened.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(NAMES[0]) {
         return Ok(Box::new(io::stdin()));
@@ -35,7 +35,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
 ///
 /// # Errors
 ///
-/// If the file cannot be read.
+/// Fails if the file cannot be read.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Handles Ctrl-C and SIGTERM.
 
 use super::alternate;
 use anyhow::Context;
@@ -8,21 +8,20 @@ use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The status of a process that was interrupted.
+/// The exit status of an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Ends the job the first time, and the process when it has been asked more often than the job can
-/// be told.
+/// Ends the job at the first interrupts, and the process at the interrupt after them.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
-    /// How often the job can still be told.
+    /// How many more interrupts are passed on to the job.
     tells: AtomicUsize,
     end_job: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Interrupt {
-    /// An interrupt that Ctrl-C and SIGTERM trigger, instead of an earlier one. The first
-    /// `tells` times it calls `end_job`.
+    /// Registers an interrupt for Ctrl-C and SIGTERM, which replaces any earlier one. The first `tells` signals call
+    /// `end_job`; the next signal ends the process.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
@@ -46,13 +45,13 @@ impl Interrupt {
         Arc::clone(&self.asked)
     }
 
-    /// Whether it has been triggered.
+    /// Whether an interrupt has happened.
     pub(crate) fn is_triggered(&self) -> bool {
         // Relaxed: as in `trigger`; nothing is published through the flag.
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Tells the job to end, or exits if it has been told often enough.
+    /// Calls `end_job`, or exits if no more interrupts are passed on to the job.
     pub(crate) fn trigger(&self) {
         // Relaxed: nothing is published through the flag. No model: one flag, set once.
         self.asked.store(true, Ordering::Relaxed);
@@ -61,7 +60,7 @@ impl Interrupt {
             .tells
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         if left.is_err() {
-            // Keys may have been read one by one; the terminal must not stay like that.
+            // The terminal may be in raw mode, and must not stay in it.
             alternate::leave_soon();
             let _ = terminal::disable_raw_mode();
             process::exit(INTERRUPTED.into());
@@ -70,7 +69,7 @@ impl Interrupt {
     }
 }
 
-/// The interrupt of the job that began last, if the process listens.
+/// The interrupt of the job that started last; `None` before the first job that handles signals.
 static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
 fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {

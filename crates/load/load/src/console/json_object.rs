@@ -1,4 +1,4 @@
-//! A line of JSON with one object, whose values stay as they are written.
+//! Parses a line of JSON that contains one object. Values are kept as written.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -6,31 +6,31 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::{self, Formatter};
 
-/// The values of an object by their names.
+/// The values of an object by name.
 pub(crate) type Values = BTreeMap<String, Box<RawValue>>;
 
-/// Reads an object in which each name is there once.
+/// Reads an object. A name must not occur twice.
 ///
 /// # Errors
 ///
-/// The message, and the byte of the line that it is about.
+/// Returns the error message, and the index of the byte where the error is.
 pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     let begin = line.len() - line.trim_start().len();
     let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
         let told = error.to_string();
         let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
-        // That of serde is the byte that was read last, from 1 on, or 0 if none was.
+        // The column that serde reports is the byte that was read last, counted from 1, or 0 if none was read.
         let at = begin + error.column().saturating_sub(1);
         (at, format!("{told}; write an object on each line"))
     })?;
     Ok(object.0)
 }
 
-/// A value as text: a string without its quotes, nothing for null, and everything else as written in JSON.
+/// Converts a value to text: a string without its quotes, null to an empty text, and other values as written in JSON.
 ///
 /// # Errors
 ///
-/// The string is not valid.
+/// Fails if the string is not valid.
 pub(crate) fn text(value: &RawValue) -> Result<String, String> {
     match value.get().as_bytes().first() {
         Some(b'"') => serde_json::from_str(value.get()).map_err(|error| error.to_string()),
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Reads an object in which each name is there once.
+/// Reads an object, in which a name must not occur twice.
 struct Names;
 
 impl<'de> Visitor<'de> for Names {

@@ -1,5 +1,4 @@
-//! A log: a file that is written while the job goes on, so that what it has is there however the job
-//! ends.
+//! Writes a log: a file that grows during the job, so that its contents survive however the job ends.
 
 use super::place::{self, is_stdout};
 use super::result_file::clear;
@@ -8,24 +7,24 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
-/// Where a log goes.
+/// An open log.
 #[derive(Debug)]
 pub(crate) struct LogFile(Place);
 
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// A pipe or a device: it can only be written.
+    /// A pipe or a device: it can be written, but not cleared.
     Stream(File),
     File(File),
 }
 
 impl LogFile {
-    /// Opens the file at `path`; `-` is standard output. Its contents stay until the log begins.
+    /// Opens the file at `path`; `-` is standard output. Its contents stay until [`begin`](LogFile::begin) is called.
     ///
     /// # Errors
     ///
-    /// If it cannot be written; the message names it.
+    /// Fails if the file cannot be written; the message names it.
     pub(crate) fn create(path: &Path) -> anyhow::Result<LogFile> {
         if is_stdout(path) {
             return Ok(LogFile(Place::Stdout));
@@ -35,26 +34,27 @@ impl LogFile {
         Ok(LogFile(if is_stream { Place::Stream(file) } else { Place::File(file) }))
     }
 
-    /// Begins: what was in the file goes.
+    /// Deletes the old contents of the file.
     ///
     /// # Errors
     ///
-    /// If it cannot be written.
+    /// Fails if the file cannot be cleared.
     pub(crate) fn begin(&self) -> io::Result<()> {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
     }
 
-    /// Adds lines. A file has all of them then, or none: half a line would be no log.
+    /// Appends lines. If writing to a file fails, the lines written so far are removed, because half a line would break
+    /// the log.
     ///
     /// # Errors
     ///
-    /// If they cannot be written.
+    /// Fails if the lines cannot be written.
     pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         let Place::File(file) = &mut self.0 else {
             return self.write_all(lines).and_then(|()| self.flush());
         };
         let end = file.stream_position()?;
-        // If the file can't be truncated, an incomplete part of the lines stays.
+        // If the file cannot be truncated, an incomplete part of the lines stays.
         file.write_all(lines).inspect_err(|_| drop(file.set_len(end)))
     }
 }

@@ -1,4 +1,4 @@
-//! The machine that a run was on.
+//! Describes the machine that a run was on.
 
 use serde::{Deserialize, Serialize};
 use std::env::consts::{ARCH, OS};
@@ -8,16 +8,16 @@ use std::thread::available_parallelism;
 /// The known properties of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Machine {
-    /// The cores that this program may use.
+    /// The number of cores that this program may use.
     pub(crate) cores: usize,
-    /// The system and its version, where it tells.
+    /// The operating system and, where known, its version.
     pub(crate) system: String,
-    /// The processor's name, where the system tells.
+    /// The processor's name, where known.
     pub(crate) processor: Option<String>,
 }
 
 impl Machine {
-    /// This one.
+    /// Returns the properties of this machine.
     pub(crate) fn here() -> Machine {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let system = format!("{OS} {} {ARCH}", release.trim());
@@ -30,7 +30,7 @@ impl Machine {
     }
 }
 
-/// The name in Linux' list of processors.
+/// Finds the processor's name in the contents of Linux' `/proc/cpuinfo`.
 fn processor(listed: &str) -> Option<String> {
     let named = listed.lines().find_map(|line| line.strip_prefix("model name"))?;
     let name = named.trim_start_matches([' ', '\t', ':']).trim();

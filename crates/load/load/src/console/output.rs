@@ -1,4 +1,4 @@
-//! Where a command writes its results: text for people, one JSON object for programs.
+//! Writes the results of a command: text for people, and a JSON object for programs.
 
 use super::result_file::ResultFile;
 use serde::Serialize;
@@ -6,39 +6,39 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Where text and JSON go.
+/// The outputs for text and JSON.
 ///
-/// Text goes to standard output. A JSON object goes to a file, or to standard output; then the text
-/// goes to standard error instead.
+/// Text goes to standard output. A JSON object goes to a file or to standard output; in the latter case, the text goes
+/// to standard error.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
-    /// Whether something else than the text is written to standard output.
+    /// Whether something other than the text goes to standard output.
     is_beside: bool,
 }
 
 impl Output {
-    /// Finds the file for the JSON object, if one is wanted; `-` is standard output.
+    /// Prepares the file for the JSON object, if a path is given; `-` is standard output.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub(crate) fn create(json: Option<&Path>) -> anyhow::Result<Output> {
         let json = json.map(ResultFile::create).transpose()?;
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
-    /// This output, but text goes to standard error if something else `is_on_stdout`.
+    /// Makes text go to standard error if another output `is_on_stdout`.
     #[must_use]
     pub(crate) fn beside(self, is_on_stdout: bool) -> Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }
     }
 
-    /// Writes the JSON object, if one is wanted, and ends it with a new line.
+    /// Writes the JSON object and a line break, if JSON was requested.
     ///
     /// # Errors
     ///
-    /// If not all of it can be written.
+    /// Fails if the object cannot be written completely.
     pub(crate) fn write_json<T: Serialize>(&self, object: impl FnOnce() -> T) -> io::Result<()> {
         let Some(json) = &self.json else { return Ok(()) };
         let mut text = serde_json::to_string_pretty(&object())?;
@@ -50,7 +50,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// If not all of it can be written.
+    /// Fails if the text cannot be written completely.
     pub(crate) fn write_text(&self, text: &impl Display) -> io::Result<()> {
         let text = text.to_string();
         if self.is_beside {

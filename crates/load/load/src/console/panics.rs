@@ -1,8 +1,8 @@
-//! Panics that are caught and counted as failures, and those that end a thread.
+//! Catches panics of calls, which count as failures, and decides which panics are printed.
 //!
-//! A process has one hook that shows panics. The one here lets the hook before it show them, on an ordinary
-//! terminal. It shows the first caught panic of each place in the source, and no caught panic while the
-//! full-screen view is shown: the report has their texts and their number.
+//! The hook of this module prints panics with the hook that was there before, after it has restored the terminal. It
+//! prints the first caught panic of each place in the source, but no caught panic while the full-screen view is shown.
+//! The report lists the texts and counts of caught panics.
 
 use super::alternate;
 use crossterm::terminal;
@@ -21,20 +21,20 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Where panics that were caught came from.
+/// The places in the source where caught panics came from.
 static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Makes a call, and returns its result or the payload of its panic.
 pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     hook();
-    // A program that is built to abort ends with any panic.
+    // In a program built with `panic = "abort"`, no panic is caught, so each is printed.
     let before = IS_CAUGHT.replace(cfg!(panic = "unwind"));
     let result = panic::catch_unwind(AssertUnwindSafe(call));
     IS_CAUGHT.set(before);
     result
 }
 
-/// Shows panics as said above, from now on.
+/// Installs the hook that prints panics as described above.
 pub(crate) fn hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -56,7 +56,7 @@ fn is_hidden(panic: &PanicHookInfo<'_>) -> bool {
     IS_CAUGHT.get() && !ends && !(is_first(panic.location()) && alternate::turn().is_none())
 }
 
-/// Whether none that was caught came from there before.
+/// Whether this is the first caught panic from this place.
 fn is_first(place: Option<&Location<'_>>) -> bool {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.insert(place.map(Location::to_string).unwrap_or_default())
@@ -70,7 +70,7 @@ mod tests {
     use std::env;
     use std::process::Command;
 
-    /// Tells the process that this test starts to panic.
+    /// The environment variable that makes the test panic.
     const PANICS: &str = "NANOPACE_TEST_PANICS";
 
     /// A shell script that prints the terminal's settings before and after this process, which panics while the
@@ -108,7 +108,7 @@ mod tests {
         assert!(!after.contains("too late") && !after.contains('\x1b'), "{after:?}");
     }
 
-    /// Runs this test in a process of its own, in which it panics, and returns the standard error.
+    /// Runs this test in another process, in which it panics, and returns the standard error of that process.
     fn errors_of(test: &str) -> String {
         let mut command = Command::new(env::current_exe().unwrap());
         let name = format!("console::panics::tests::{test}");

@@ -1,4 +1,4 @@
-//! Where paths lead to: which of them are one file, and which are no files that could be replaced.
+//! Resolves output paths: which paths are the same file, and which are streams that cannot be replaced.
 
 use super::input::{STDIN, is_stdin};
 use anyhow::{bail, ensure};
@@ -6,25 +6,25 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The names of standard output. Two outputs there would be mixed, so all of them mean the same.
+/// The names of standard output. They count as one file, because two outputs there would be mixed.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-/// The names in these folders are those of open streams and devices.
+/// Names in these folders belong to open streams and devices.
 const STREAMS: [&str; 2] = ["/dev", "/proc"];
-/// As many links may lead to a file.
+/// The largest number of links that are followed to a file.
 const MOST_LINKS: u32 = 40;
 
-/// Whether this is not a file, but standard output.
+/// Whether this path names standard output.
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))
 }
 
-/// Refuses outputs of which two are one file, one that is read, and two options that read standard input. Each has the
-/// name of its option.
+/// Checks that no two outputs are the same file, that no output is also an input, and that at most one option reads
+/// standard input. Each path comes with the name of its option.
 ///
 /// # Errors
 ///
-/// If there is one; the message names both options.
+/// Fails if two options conflict; the message names both.
 pub(crate) fn keep_apart<'a>(
     outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
     inputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
@@ -58,7 +58,7 @@ pub(crate) fn keep_apart<'a>(
     not_beside_the_report(&outputs)
 }
 
-/// A report on standard output may be in a file too.
+/// Checks that no output is the file to which standard output, and so the report, is redirected.
 fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<()> {
     let stdout = Path::new(STDOUT[1]);
     if fs::metadata(stdout).is_ok_and(|stdout| stdout.is_file()) {
@@ -74,12 +74,12 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
     Ok(())
 }
 
-/// Identifies a file by any of its paths: one of the fields is equal for all of them.
+/// Identifies a file. Two paths lead to the same file if either field is equal.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
-    /// The path after all links, even if the file does not exist yet.
+    /// The path after all links are resolved, even if the file does not exist yet.
     destination: Option<PathBuf>,
-    /// The number of the file, and of the device where it is.
+    /// The numbers of the device and of the file (inode) on it.
     file: Option<(u64, u64)>,
 }
 
@@ -112,7 +112,7 @@ fn number(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-/// Where a file is or would be written, behind all links.
+/// Returns where a file is or would be written, after all links are resolved.
 pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -128,8 +128,8 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead to it"))
 }
 
-/// Opens a file where it is, with what is in it. Whether it is a stream: a pipe, a device, or the name
-/// of a file that is open already. Nothing that is there can be cleared then.
+/// Opens a file for writing without clearing it. Also returns whether it is a stream: a pipe, a device, or the name of
+/// an open file. A stream cannot be cleared.
 pub(super) fn open(path: &Path) -> io::Result<(File, bool)> {
     let is_named_stream = STREAMS.into_iter().any(|folder| path.starts_with(folder));
     let is_stream = is_named_stream || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
@@ -143,8 +143,8 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A folder with `old` and the links `link` and `hard` to it, `dangling` to `new`, `inside` to
-    /// itself, `loop` to no end, and a folder.
+    /// Creates a folder with `old`, the links `link` and `hard` to it, `dangling` to `new`, `inside` to the folder
+    /// itself, `loop` to itself, and a folder.
     fn folder() -> TempDir {
         let folder = TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -1,6 +1,6 @@
-//! The live line on standard error: rewritten in place on a terminal, line after line elsewhere.
+//! Shows progress on standard error: one line that is rewritten on a terminal, or a new line each time elsewhere.
 //!
-//! Nothing here fails a job: without standard error, there is no line.
+//! Write errors are ignored, because a job must not fail for want of standard error.
 
 use crossterm::queue;
 use crossterm::style::Print;
@@ -8,33 +8,33 @@ use crossterm::terminal::{self, Clear, ClearType};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// The width where the terminal's is not known.
+/// The width if the terminal's width is unknown.
 const USUAL_WIDTH: usize = 80;
 
 /// Writes lines to standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Whether one line is rewritten, instead of adding lines.
+    /// Whether one line is rewritten; otherwise each update adds a line.
     in_place: bool,
-    /// Whether the live line stays when it has ended.
+    /// Whether the last state of the live line stays after the job.
     stays: bool,
 }
 
 impl Progress {
-    /// Progress of a whole job.
+    /// Returns the progress of a whole job.
     #[must_use]
     pub(crate) fn of_a_job() -> Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// Progress that is erased when it ends: of a part of a job, or of a job that soon shows its results. Without a
-    /// terminal, [`Progress::show`] writes nothing.
+    /// Returns progress whose line is erased at the end, for a part of a job, or for a job whose results follow at
+    /// once. Without a terminal, [`Progress::show`] writes nothing.
     #[must_use]
     pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }
     }
 
-    /// Shows how the job is going now, in one line.
+    /// Shows the current state of the job in one line.
     pub(crate) fn show(&self, status: &impl Display) {
         if self.in_place {
             rewrite(&status.to_string());
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Moves on from the live line.
+    /// Ends the live line.
     pub(crate) fn end(&self) {
         match (self.in_place, self.stays) {
             (true, true) => self.add_line(""),
@@ -52,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line that stays, in place of the live line until that is shown again.
+    /// Writes a line that stays. It replaces the live line until [`Progress::show`] is called again.
     pub(crate) fn tell(&self, text: &str) {
         if self.in_place {
             let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
@@ -62,14 +62,14 @@ impl Progress {
 
     /// Writes a line that stays.
     pub(crate) fn add_line(&self, text: &str) {
-        // In raw mode, a new line does not return the carriage.
+        // In raw mode, a line feed does not return the cursor to the first column.
         let end = if self.in_place { "\r\n" } else { "\n" };
         let _ = write!(io::stderr(), "{text}{end}");
     }
 }
 
 fn rewrite(text: &str) {
-    // Cut to the width: a line that wraps could not be rewritten.
+    // The line is cut to the terminal's width, because a line that wraps cannot be rewritten.
     let width = match terminal::size() {
         Ok((columns @ 1.., _)) => usize::from(columns),
         _ => USUAL_WIDTH,

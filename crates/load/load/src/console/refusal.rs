@@ -1,4 +1,4 @@
-//! Turns errors of clap into one line, or three for a shape.
+//! Formats errors of clap as one line. Errors in a shape get two more lines that show their position.
 
 use super::hints;
 use clap::Error;
@@ -6,11 +6,12 @@ use clap::error::{ContextKind, ContextValue};
 use nanopace::ShapeSyntaxError;
 use std::error::Error as _;
 
-/// The most characters of a shape that are shown, and how many of them are before the error.
+/// The largest number of a shape's characters that are shown, and how many of them stand before the error.
 const SHOWN: usize = 76;
 const BEFORE: usize = 50;
 
-/// An error of clap in one line. After an error in a shape, the shape follows, and a caret below the error's place.
+/// Formats an error of clap as one line. For an error in a shape, adds the shape, and a caret below the position of the
+/// error.
 pub(crate) fn text(error: &Error) -> String {
     let syntax = error.source().and_then(|source| source.downcast_ref::<ShapeSyntaxError>());
     match (syntax, error.get(ContextKind::InvalidValue)) {
@@ -21,7 +22,7 @@ pub(crate) fn text(error: &Error) -> String {
     }
 }
 
-/// A line with a text, or the part around a column of it, and a line with a caret there.
+/// Returns a line with the text, or with the part around the column, and a line with a caret at the column.
 fn pointed_out(text: &str, column: usize) -> String {
     let index = column.saturating_sub(1);
     let skipped = if index < SHOWN { 0 } else { index - BEFORE };
@@ -30,7 +31,7 @@ fn pointed_out(text: &str, column: usize) -> String {
     format!("  {shown}\n  {:>1$}", '^', index - skipped + 1)
 }
 
-/// An error of clap in one line, without usage and advice.
+/// Formats an error of clap as one line, without usage and advice.
 pub(crate) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

@@ -7,44 +7,44 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Where results go, when they are there.
+/// A destination for results, which is written when they are complete.
 #[derive(Debug)]
 pub(crate) struct ResultFile(Place);
 
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// A pipe or a device: it can only be written.
+    /// A pipe or a device: it can be written, but not replaced.
     Stream(File),
-    /// A file that a new one would not be like: it is also known by another name, or belongs to
-    /// somebody else, or nothing can be written beside it.
+    /// A file that is overwritten in place. It has another name (a hard link), another owner, or a folder in which no
+    /// new file can be created.
     Old(File),
-    /// A file that is written beside, and then takes this path.
+    /// A path whose file is replaced: a new file is written in the same folder and then renamed to this path.
     Replaced(PathBuf),
 }
 
 impl ResultFile {
-    /// Where `path` leads to; `-` is standard output. Nothing that is there is changed.
+    /// Checks that `path` can be written, without changing its contents; `-` is standard output.
     ///
     /// # Errors
     ///
-    /// If it cannot be written; the message names it.
+    /// Fails if the path cannot be written; the message names it.
     pub(crate) fn create(path: &Path) -> anyhow::Result<ResultFile> {
         place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether it is standard output.
+    /// Whether the results go to standard output.
     #[must_use]
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.0, Place::Stdout)
     }
 
-    /// Writes all of it.
+    /// Writes the results.
     ///
     /// # Errors
     ///
-    /// If not all of it can be written. A file has then what it had before; only one that is known by
-    /// another name too, or that belongs to somebody else, has lost it.
+    /// Fails if the results cannot be written completely. A file then keeps its old contents, except a file that is
+    /// overwritten in place: one with another name or another owner.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -74,7 +74,7 @@ impl ResultFile {
     }
 }
 
-/// Empties a file, to write it from its beginning.
+/// Empties a file and moves to its start.
 pub(super) fn clear(mut file: &File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()
@@ -89,7 +89,7 @@ fn place_of(path: &Path) -> io::Result<Place> {
         beside(&path)?;
         return Ok(Place::Replaced(path));
     };
-    // Only what may be written may be replaced.
+    // A file that cannot be written must not be replaced either.
     let (file, is_stream) = place::open(path)?;
     if is_stream {
         return Ok(Place::Stream(file));
@@ -108,19 +108,18 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     new.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// A file in the same folder, which only those can read who may read what is at `path` now. It is gone
-/// when it is dropped.
+/// Creates a temporary file in the same folder, with the permissions of the file at `path`. Dropping it deletes it.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".nanopace-");
     #[cfg(unix)]
     builder.permissions(permissions(path));
     let folder = path.parent().unwrap_or(Path::new("."));
-    // The system's words are enough: the name of a file that nobody has asked for confuses.
+    // Only the kind of the error is kept: the name of a temporary file would confuse the user.
     builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
-/// The permissions of the file at `path`; if it is not there, what the process's mask leaves of all.
+/// Returns the permissions of the file at `path`; those of a new file (0666 without the umask) if there is none.
 #[cfg(unix)]
 fn permissions(path: &Path) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
@@ -128,7 +127,7 @@ fn permissions(path: &Path) -> fs::Permissions {
     fs::metadata(path).map_or_else(usual, |old| old.permissions())
 }
 
-/// Whether the old file can be given up for a new one: nobody else owns it, and it has no other name.
+/// Whether the old file can be replaced by the new one: both have the same owners, and the old one has no other name.
 #[cfg(unix)]
 fn is_like(new: &File, old: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,12 +1,12 @@
-//! Removes secrets from the values of options, for pages and reports.
+//! Removes secrets from option values, for pages and reports.
 
-/// Headers and fields of forms with one of these in their name stay secret.
+/// A header or form field is secret if its name contains one of these words.
 const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
 
-/// Instead of what lets somebody in.
+/// Replaces a secret.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// A value of an option, as pages and reports may have it.
+/// Returns an option's value without secrets, for pages and reports.
 pub(crate) fn public(option: &str, text: &str) -> String {
     match option {
         "header" => public_pair(text, ": "),
@@ -16,7 +16,7 @@ pub(crate) fn public(option: &str, text: &str) -> String {
     }
 }
 
-/// A header, or a field of a form.
+/// Returns a header or a form field with its value hidden if its name suggests a secret.
 fn public_pair(text: &str, behind_name: &str) -> String {
     match text.split_once(behind_name.trim_end()) {
         Some((name, _)) if is_secret(name) => format!("{name}{behind_name}{NOT_SHOWN}"),

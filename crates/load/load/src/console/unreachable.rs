@@ -1,9 +1,9 @@
-//! Marks errors about servers that are out of reach. They have an exit status of their own.
+//! Marks errors about servers that cannot be reached. These errors have their own exit status.
 
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-/// The message about the target or the store of a fleet, which cannot be reached.
+/// The error that the target or the store of a fleet cannot be reached.
 #[derive(Debug)]
 pub(crate) struct Unreachable(pub(crate) String);
 

@@ -1,4 +1,4 @@
-//! A load without a command line: what is asked for, by a builder.
+//! Builds and runs a load in code, without a command line.
 
 use super::report::Report;
 use crate::load::schedule::table::WrittenShape;
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A load that is asked for without a command line. It runs quietly and returns its report.
+/// A load that is built in code instead of by a command line. It prints nothing and returns a [`Report`].
 ///
 /// # Examples
 ///
@@ -54,18 +54,18 @@ pub struct Load {
 }
 
 impl Load {
-    /// A constant rate, for ten seconds, over 16 sessions.
+    /// Creates a load with a constant rate, for ten seconds, over 16 sessions.
     pub fn new(rate: Rate) -> Load {
         let mut args = RunArgs::by_default();
         args.schedule.rate = Some(rate);
         Load { args }
     }
 
-    /// A rate over time, as in `ramp 100/s..5k/s 30s, hold 60s`.
+    /// Creates a load whose rate changes over time, as in `ramp 100/s..5k/s 30s, hold 60s`.
     ///
     /// # Errors
     ///
-    /// If the text is not valid; the error says why.
+    /// Returns the reason if the text is not a valid shape.
     ///
     /// # Examples
     ///
@@ -86,12 +86,12 @@ impl Load {
         Ok(Load { args })
     }
 
-    /// How slots lie around the rate: `even`, `poisson`, `exact-poisson:1000`, `gamma:0.25`, `jitter:0.3`
-    /// or `replay:FILE`.
+    /// Sets how slots lie around the rate: `even`, `poisson`, `exact-poisson:1000`, `gamma:0.25`, `jitter:0.3` or
+    /// `replay:FILE`.
     ///
     /// # Errors
     ///
-    /// If the text is not valid; the error says why.
+    /// Returns the reason if the text does not describe arrivals.
     ///
     /// # Examples
     ///
@@ -112,8 +112,8 @@ impl Load {
         Ok(self)
     }
 
-    /// How many calls may be in flight, from 1 to a million. A number out of that range is refused when the
-    /// load is run, as with the other numbers and times here.
+    /// Sets the number of sessions, which is the largest number of calls in flight: 1 to a million. Like all numbers
+    /// and times here, it is checked when the load runs.
     ///
     /// # Examples
     ///
@@ -132,7 +132,7 @@ impl Load {
         self
     }
 
-    /// How long it is, without the warm-up: longer than zero.
+    /// Sets the duration of the load without the warm-up, which must be longer than zero.
     ///
     /// # Examples
     ///
@@ -152,13 +152,13 @@ impl Load {
         self
     }
 
-    /// It goes on until a percentile is sure to within a share of it, as in `p99 5%` or `p99.9 service 10%`, and at
-    /// most so long, without the warm-up. Such a load is a constant rate, and [`duration`](Load::duration) and
-    /// [`requests`](Load::requests) are refused when it is run.
+    /// Runs the load until a percentile is known to within a share of its value, as in `p99 5%` or `p99.9 service 10%`,
+    /// and at most for `longest` without the warm-up. Such a load must have a constant rate, and cannot be combined
+    /// with [`duration`](Load::duration) or [`requests`](Load::requests); this is checked when the load runs.
     ///
     /// # Errors
     ///
-    /// If the text is not valid; the error says why.
+    /// Returns the reason if the text is not a valid goal.
     ///
     /// # Examples
     ///
@@ -179,14 +179,14 @@ impl Load {
         Ok(self)
     }
 
-    /// The load has this many calls, at least 1, without those of the [`warmup`](Load::warmup). It may end earlier, by
-    /// its [`duration`](Load::duration) or its shape.
+    /// Sets the number of calls, at least 1, without those of the [`warmup`](Load::warmup). The load may end earlier if
+    /// its [`duration`](Load::duration) or its shape ends first.
     pub fn requests(mut self, requests: u64) -> Load {
         self.args.requests = Some(requests);
         self
     }
 
-    /// So long nothing is recorded; zero by default.
+    /// Sets the length of the warm-up, in which nothing is recorded; zero by default.
     ///
     /// # Examples
     ///
@@ -206,7 +206,8 @@ impl Load {
         self
     }
 
-    /// A call is given up after this time, which is longer than zero, and fails; ten seconds by default.
+    /// Sets the time after which a call is given up and counts as failed. It must be longer than zero, and is ten
+    /// seconds by default.
     ///
     /// # Examples
     ///
@@ -240,18 +241,18 @@ impl Load {
         self
     }
 
-    /// How many threads carry the sessions, from 1 to 1024; one for each core by default.
+    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread for each core.
     pub fn threads(mut self, threads: u16) -> Load {
         self.args.threads = Some(threads);
         self
     }
 
-    /// Adds a requirement for the results, such as `p99 response < 50ms`; may be called more than once. After the run,
+    /// Adds a requirement for the results, such as `p99 response < 50ms`. Can be called more than once. After the run,
     /// [`Report::missed`] lists the requirements that were not met.
     ///
     /// # Errors
     ///
-    /// If the text is not valid; the error says why.
+    /// Returns the reason if the text is not a valid requirement.
     ///
     /// # Examples
     ///
@@ -273,12 +274,12 @@ impl Load {
         Ok(self)
     }
 
-    /// Runs to its end, on threads of its own. When the future is dropped, the run is given up.
+    /// Runs the load to its end, on its own threads. Dropping the future stops the run.
     ///
     /// # Errors
     ///
-    /// When the target is not there, a number or a time of the load is out of its range, or the load can't be
-    /// run for another reason.
+    /// Returns the reason if the target cannot be reached, if a number or a time of the load is out of its range, or if
+    /// the load cannot be run for another reason.
     pub async fn run<T: Target>(self, target: T) -> Result<Report, LoadError> {
         let (sender, messages) = mpsc::channel();
         let (done, report) = oneshot::channel();
@@ -290,11 +291,12 @@ impl Load {
         report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
 
-    /// Like [`run`](Load::run), but blocks this thread. Inside of a runtime that holds up its other tasks.
+    /// Like [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run`, so that other tasks
+    /// are not held up.
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Load::run).
+    /// Fails for the same reasons as [`run`](Load::run).
     ///
     /// # Examples
     ///
@@ -312,7 +314,7 @@ impl Load {
             let (sender, messages) = mpsc::channel();
             self.run_here(target, &sender, &messages)
         };
-        // A thread of a runtime can't run the load's own.
+        // A thread that already runs inside a Tokio runtime cannot run another one, so the load gets its own thread.
         let ran = thread::scope(|scope| scope.spawn(run).join());
         ran.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
@@ -330,7 +332,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// The ranges of the options, which were not read from words.
+    /// Checks the ranges of the options. A command line would have checked them while parsing.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";
@@ -356,19 +358,19 @@ impl Load {
     }
 }
 
-/// Ends the run when nobody waits for its report any more.
+/// Stops the run when the future that waits for its report is dropped.
 struct Stop(Sender<Message>);
 
 impl Drop for Stop {
     fn drop(&mut self) {
-        // The first one ends the schedule, the second one the waiting for answers.
+        // The first message ends the schedule, the second ends the wait for responses.
         for _ in 0..run::INTERRUPTS {
             let _ = self.0.send(Message::Stop);
         }
     }
 }
 
-/// Why a load can't be run.
+/// The reason why a load is invalid or cannot be run.
 ///
 /// # Examples
 ///
@@ -419,7 +421,7 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::thread;
 
-    /// One target for all, because a run is compiled for each.
+    /// All tests share one target type, because each type compiles the whole run again.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())
@@ -471,7 +473,7 @@ mod tests {
         }
     }
 
-    /// Tells of two items with this much between them.
+    /// Records two items per call, which are this far apart.
     #[derive(Default)]
     struct Pairs(StreamTimes);
 
@@ -497,7 +499,7 @@ mod tests {
         }
     }
 
-    /// The third call was due within 2 ms, and begins behind two that take 20 ms each.
+    /// The third call is due within 2 ms, but starts only after two calls of 20 ms each.
     #[test]
     fn a_target_that_blocks_times_its_streams_too() {
         let load = Load::new(Rate::per_second(1_000).unwrap()).requests(3).sessions(1);

@@ -1,4 +1,4 @@
-//! The options of a load and of a search as groups, for programs with a command line of their own.
+//! Provides the options of a load and of a search as groups, for programs with their own command lines.
 
 use super::help::explained;
 use super::job::{self, refused};
@@ -12,8 +12,8 @@ use crate::running::setup::Setup;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use std::process::ExitCode;
 
-/// The options of a load, to be flattened into the command line of a program that has more to it than
-/// [`main`](crate::main) does. There are those that `main` has, without `--config`.
+/// The options of a load as a group for [`clap`], to be flattened into the command line of a program that does more
+/// than [`main`](crate::main). They are the options of `main` without `--config`.
 ///
 /// # Examples
 ///
@@ -56,10 +56,10 @@ use std::process::ExitCode;
 pub struct LoadArgs(RunArgs);
 
 impl LoadArgs {
-    /// Runs the load, shows how it goes, and writes the results to where the options say. The exit
-    /// status is the one that [`main`](crate::main) describes.
+    /// Runs the load, shows its progress, and writes the results as the options say. The exit status is the one that
+    /// [`main`](crate::main) describes.
     ///
-    /// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
+    /// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside of other runtimes.
     #[must_use]
     pub fn run<T: Target>(self, target: T) -> ExitCode {
         status(Setup::new(self.0, &[], |_| Ok(target)).map_err(refused).and_then(job::run))
@@ -97,7 +97,7 @@ impl SearchArgs {
     /// Searches, shows its progress, and writes the results as the options say. The exit status is the one that
     /// [`main`](crate::main) describes.
     ///
-    /// It blocks, as [`LoadArgs::run`] does.
+    /// This call blocks, like [`LoadArgs::run`].
     #[must_use]
     pub fn run<T: Target>(self, target: T) -> ExitCode {
         status(Job::new(self.0, &[], |_| Ok(target)).map_err(refused).and_then(job::search))
@@ -146,7 +146,7 @@ mod tests {
         search: SearchArgs,
     }
 
-    /// One target for all, because a run is compiled for each.
+    /// All tests share one target type, because each type compiles the whole run again.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())

@@ -1,4 +1,4 @@
-//! The command `help`: pages about commands, and about topics such as the grammar of shapes.
+//! Implements the command `help`: pages about commands, and about topics such as the grammar of shapes.
 
 use crate::console::config;
 use crate::console::help::pages;
@@ -10,7 +10,7 @@ struct Topic {
     name: &'static str,
     about: &'static str,
     text: &'static str,
-    /// The option that it is about: a program without it has no such page.
+    /// The option that the page is about. A program without this option has no such page.
     option: &'static str,
 }
 
@@ -68,18 +68,18 @@ const TOPICS: [Topic; 8] = [
 const NAME: &str = "help";
 const PAGE: &str = "page";
 
-/// The definition of the command.
+/// Defines the command `help`.
 pub(crate) fn command() -> Command {
     let about = "List commands and topics, or print the page of one";
     let page = Arg::new(PAGE).value_name("COMMAND or TOPIC").action(ArgAction::Append);
     Command::new(NAME).about(about).arg(page.help("Command or topic to print the page of"))
 }
 
-/// Returns the page that the command line asks for by this command, if it does.
+/// Returns the requested page if the command line contains the command `help`.
 ///
 /// # Errors
 ///
-/// There is no such page.
+/// Fails if there is no such page.
 pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     let Some((NAME, help)) = matches.subcommand() else { return Ok(None) };
     let names: Vec<&String> = help.get_many(PAGE).into_iter().flatten().collect();
@@ -106,7 +106,7 @@ fn topics(definition: &Command) -> impl Iterator<Item = &'static Topic> {
     TOPICS.iter().filter(move |topic| has(topic.option))
 }
 
-/// All commands and topics, each with a line about it.
+/// Lists all commands and topics, one line for each.
 fn contents(definition: &Command) -> String {
     let line = |name: &str, about: &str| format!("  {name:<14}{about}\n");
     let commands = definition.get_subcommands().map(|command| {
@@ -128,7 +128,8 @@ fn unknown(definition: &Command, name: &str) -> Error {
     Error::raw(ErrorKind::InvalidValue, told)
 }
 
-/// Puts topics where options refer to them, on the page of `--help`. This is for programs without the command `help`.
+/// Inserts the pages of topics into the page of `--help` where options refer to them, for programs without the command
+/// `help`.
 pub(crate) fn explained(command: Command) -> Command {
     command.mut_args(|option| {
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();
@@ -142,7 +143,7 @@ pub(crate) fn explained(command: Command) -> Command {
     })
 }
 
-/// The topic that a text refers to, and the text before that.
+/// Splits a help text into the text before the reference to a topic, and this topic.
 fn reference(help: &str) -> Option<(&str, &'static Topic)> {
     let (before, rest) = help.split_once(" [see: help ")?;
     let (name, _) = rest.split_once(']')?;

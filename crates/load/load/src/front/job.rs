@@ -29,23 +29,23 @@ use std::process::ExitCode;
 pub(crate) const FAILED: u8 = 1;
 /// The requested job cannot be run.
 pub(crate) const REFUSED: u8 = 2;
-/// The results are not as they are required to be.
+/// A requirement was missed.
 pub(crate) const MISSED: u8 = 3;
-/// The load was not the one that was asked for.
+/// The load was incomplete, or a search found no answer.
 pub(crate) const INCOMPLETE: u8 = 4;
-/// The target or the store of a fleet is out of reach.
+/// The target or the store of a fleet cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 5;
 
-/// An exit status; for a failure, together with the error to show.
+/// An exit status; in the case of a failure, with the error to show.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// An error that ends a job before it begins.
+/// Chooses the exit status for an error that ends a job before its start.
 pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
     let status = if error.is::<Unreachable>() { UNREACHABLE } else { REFUSED };
     (status, error)
 }
 
-/// Runs what is set up.
+/// Runs a load that is set up.
 pub(crate) fn run(mut setup: Setup) -> Ended {
     let logs = mem::take(&mut setup.logs);
     let failed = |error: anyhow::Error| {
@@ -78,7 +78,7 @@ pub(crate) fn search(mut job: Job) -> Ended {
     })
 }
 
-/// Looks at a fleet, or changes it.
+/// Shows or changes the state of a fleet.
 pub(crate) fn fleet(command: &FleetCommand) -> Ended {
     let (written, is_well) = fleet::perform(command).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
@@ -92,9 +92,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Ended {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Writes the results to all places; if one place fails, the others still get them. Then reports to the store of a
-/// fleet, waits for its other nodes, and also writes the results of all nodes. The requirements of a node apply to the
-/// results of all nodes, or to its own results if it leaves before the others have finished.
+/// Writes the results to all outputs; if one output fails, the others are still written. Then reports the results to
+/// the store of the fleet, waits for its other nodes, and also writes the combined results of all nodes. The
+/// requirements apply to the results of all nodes, or to this node's own results if it leaves before the others have
+/// finished.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -118,7 +119,8 @@ fn publish(
     (written(setup, &ran.summary, text, whole), finished)
 }
 
-/// Reports this node's results to the fleet. Returns the results of all nodes, unless the fleet goes on.
+/// Reports this node's results to the fleet. Returns the results of all nodes, or `None` if other nodes are still
+/// running.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
@@ -130,7 +132,7 @@ fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option
     Ok(Some(whole))
 }
 
-/// GitHub's file for what a step wants to show. Others of the step may have written to it.
+/// The variable with the path of GitHub's summary file. Other commands of the same step may have written to this file.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! A program in one call: its command line is the author's options and the library's.
+//! Implements a complete load generator in one call. Its options are the author's and those of the library.
 
 use super::help as pages;
 use super::job::{self, Ended, FAILED, refused};
@@ -35,7 +35,7 @@ const ABOUT_FLEET: &str = "Watch and control a run that several machines share";
 const MORE: &str = "\
 --help lists all options; 'help' lists topics, such as rates, shapes and exit-codes.";
 
-/// The commands.
+/// The commands of a load generator.
 enum Command<A: Args> {
     Run(Box<Run<A>>),
     Search(Search<A>),
@@ -61,21 +61,21 @@ struct Search<A: Args> {
     search: SearchArgs,
 }
 
-/// The whole of a load generator: reads the command line, makes the target and does what is asked for.
+/// Runs a complete load generator: reads the command line, creates the target and performs the command.
 ///
-/// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections,
-/// threads, duration, warm-up, timeout, what happens when late, requirements, HTML, JSON, CSV, HDR logs,
-/// control by HTTP, metrics, a fleet; `--help` lists them, and `--config` reads them from a file. The
-/// command `search` finds the highest rate that meets an objective, `compare` compares runs, `fleet` watches and
-/// controls a fleet, and `help` explains how to write rates, shapes, arrivals and requirements.
-/// On a terminal there is a full-screen view, Ctrl-C ends the run with its report, and the text of the
+/// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
+/// duration, warm-up, timeout, late policy, requirements, HTML, JSON, CSV, HDR logs, control by HTTP, metrics, a fleet.
+/// `--help` lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets
+/// an objective, `compare` compares runs, `fleet` watches and controls a fleet, and `help` explains how to write rates,
+/// shapes, arrivals and requirements. On a terminal, a run shows a full-screen view. Ctrl-C ends the run, and its
 /// report goes to standard output.
 ///
-/// The exit status is 0 for success, 1 when results could not be written, 2 when the command line is wrong, 3 when a
-/// requirement was missed (or no rate met the objective of a search), 4 when the load is incomplete, 5 when the target
-/// or the store of a fleet is out of reach, and 130 after an interrupt without a report. `help exit-codes` says more.
+/// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is wrong, 3 if a
+/// requirement was missed (or no rate met the objective of a search), 4 if the load is incomplete, 5 if the target or
+/// the store of a fleet cannot be reached, and 130 after an interrupt without a report. `help exit-codes` gives
+/// details.
 ///
-/// It blocks, and makes a runtime of its own for each of its threads; call it outside of others.
+/// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside of other runtimes.
 ///
 /// # Examples
 ///
@@ -120,7 +120,7 @@ where
     status(perform(env::args_os().collect(), make))
 }
 
-/// Shows the error, if there is one.
+/// Prints the error, if any, and returns the exit status.
 pub(crate) fn status(ended: Ended) -> ExitCode {
     ended.unwrap_or_else(|(status, error)| {
         let _ = writeln!(io::stderr(), "error: {error:#}");
@@ -150,20 +150,20 @@ where
     }
 }
 
-/// Prints a text as the answer.
+/// Prints a text to standard output.
 pub(crate) fn print(text: &[u8]) -> Ended {
     io::stdout().write_all(text).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints help and version as answers. Everything else that stops the parser becomes an error of one line, or of three
+/// Prints help and version to standard output. Any other error of the parser becomes one line, or three lines if it is
 /// about a shape.
 pub(crate) fn usage(error: &clap::Error) -> Ended {
     if error.use_stderr() {
         return Err(refused(anyhow::Error::msg(refusal::text(error))));
     }
     match error.print() {
-        // A reader that closes the pipe has read enough of this page.
+        // A reader that closes the pipe needs no more of this page.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((FAILED, error.into())),
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -190,12 +190,13 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     }
 }
 
-/// Options of a run may follow the word `run` or stand alone. So an option that is required is not, when
-/// another command is given.
+/// Defines the command line. The options of a run may follow the word `run` or stand alone, so an option that is
+/// required for a run is not required for other commands.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());
-    // The text about joined options is that of the last ones. The author's text is the program's.
+    // If several option groups are joined, clap keeps the description of the last one. The program needs the author's
+    // description.
     let own = A::augment_args(new(RUN));
     let run = Run::<A>::augment_args(new(RUN));
     let search = Search::<A>::augment_args(new(SEARCH));
@@ -229,7 +230,7 @@ mod tests {
         text: String,
     }
 
-    /// It is what the author says, not what the library's options say of themselves.
+    /// The description is the author's, not that of the library's options.
     #[test]
     fn help_says_what_the_program_is_for() {
         let mut definition = definition::<Own>(Some(&"dir/tool".into()));

@@ -1,4 +1,4 @@
-//! The results of a load, as values.
+//! Provides the results of a load as values.
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
@@ -11,11 +11,11 @@ use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The results of a load that is over: figures as values, the report as text, the page and the JSON object.
+/// The results of a finished load: figures as values, the report as text, the HTML page and the JSON object.
 ///
-/// Each slot that was due is one of [`started`](Report::started), [`skipped`](Report::skipped) and
-/// [`unstarted`](Report::unstarted); each that was started is one of [`completed`](Report::completed),
-/// [`failed`](Report::failed) and [`unfinished`](Report::unfinished). The warm-up is in none of them.
+/// Each slot that was due counts as [`started`](Report::started), [`skipped`](Report::skipped) or
+/// [`unstarted`](Report::unstarted). Each started call counts as [`completed`](Report::completed),
+/// [`failed`](Report::failed) or [`unfinished`](Report::unfinished). The warm-up is not counted.
 ///
 /// # Examples
 ///
@@ -55,105 +55,105 @@ impl Report {
         Report { summary }
     }
 
-    /// Calls started.
+    /// The number of calls that were started.
     #[must_use]
     pub fn started(&self) -> u64 {
         self.summary.stats.started()
     }
 
-    /// Slots that a late policy gave up.
+    /// The number of slots that a late policy gave up.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.summary.stats.skipped
     }
 
-    /// Slots that were due and had not started at the end.
+    /// The number of slots that were due but had not started when the run ended.
     #[must_use]
     pub fn unstarted(&self) -> u64 {
         self.summary.stats.unstarted
     }
 
-    /// Calls that succeeded.
+    /// The number of calls that succeeded.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.summary.stats.completed()
     }
 
-    /// Calls that failed.
+    /// The number of calls that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.summary.stats.failed()
     }
 
-    /// Calls that were given up when the run was over.
+    /// The number of calls that were given up at the end of the run.
     #[must_use]
     pub fn unfinished(&self) -> u64 {
         self.summary.stats.unfinished
     }
 
-    /// How many calls failed by each kind.
+    /// The kinds of failures, each with its number of calls.
     pub fn failures(&self) -> impl Iterator<Item = (String, u64)> {
         self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
     }
 
-    /// The calls of each label.
+    /// The results of each label.
     pub fn labels(&self) -> impl Iterator<Item = LabelReport<'_>> {
         self.summary.stats.labels.iter().map(LabelReport)
     }
 
-    /// Items in the answers of all calls: see [`Done::items`](crate::Done::items).
+    /// The number of items in the responses to all calls: see [`Done::items`](crate::Done::items).
     #[must_use]
     pub fn items(&self) -> u64 {
         self.summary.stats.traffic.items
     }
 
-    /// Calls per second that were asked for; the mean, if that changed.
+    /// The requested rate in calls per second; the mean if the rate changed.
     #[must_use]
     pub fn target_rate(&self) -> f64 {
         self.summary.target_hz
     }
 
-    /// Calls per second that were started.
+    /// The achieved rate: calls started per second.
     #[must_use]
     pub fn achieved_rate(&self) -> f64 {
         self.summary.achieved_hz
     }
 
-    /// A quantile from 0 to 1 of the wait times: how much later than intended calls started. None if
-    /// there were none.
+    /// A quantile, from 0 to 1, of the wait times: how much later than intended calls started. `None` if there are no
+    /// times.
     #[must_use]
     pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.wait), quantile)
     }
 
-    /// A quantile of the service times: how long calls took that succeeded. This is what a closed loop
-    /// would see.
+    /// A quantile of the service times: how long successful calls took. A closed loop would measure these times.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.service), quantile)
     }
 
-    /// A quantile of the response times: from the intended start to the end. None also if it is one of
-    /// a call that did not succeed, of which only a lower bound is known.
+    /// A quantile of the response times: from the intended start to the completion. `None` if there are no times, or if
+    /// the quantile falls on a call that did not succeed, for which only a lower bound is known.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.summary.stats.responses(), quantile)
     }
 
-    /// A quantile of the times until the first item of a stream was there, from when its call began to watch. None if
-    /// there were none: see [`StreamTimes`](crate::StreamTimes).
+    /// A quantile of the times to the first item of a stream, from the call of
+    /// [`StreamTimes::watch`](crate::StreamTimes::watch). `None` if there are no times.
     #[must_use]
     pub fn first_item_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItem, quantile)
     }
 
-    /// The same from the intended start: what a user waits.
+    /// A quantile of the times from the intended start to the first item of a stream: how long a user waits. `None` if
+    /// there are no times.
     #[must_use]
     pub fn first_item_response_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItemResponse, quantile)
     }
 
-    /// A quantile of the times between two items of a stream.
+    /// A quantile of the times between two items of a stream. `None` if there are no times.
     #[must_use]
     pub fn item_gap_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::ItemGap, quantile)
@@ -164,32 +164,34 @@ impl Report {
         time(Sample::exact(&own.times), quantile)
     }
 
-    /// Where a quantile of the wait times lies, in 95 of 100 such runs. None at 0 and 1, and of a run of less than a
-    /// second or so: it takes four collections.
+    /// The 95 % confidence interval of a quantile of the wait times. `None` at 0 and 1, and for runs that are shorter
+    /// than about a second, because an interval needs at least four batches of times.
     #[must_use]
     pub fn wait_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().wait(), quantile)
     }
 
-    /// Where a quantile of the service times lies, likewise.
+    /// The 95 % confidence interval of a quantile of the service times, as for
+    /// [`wait_time_interval`](Report::wait_time_interval).
     #[must_use]
     pub fn service_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().service(), quantile)
     }
 
-    /// Where a quantile of the response times lies, likewise.
+    /// The 95 % confidence interval of a quantile of the response times, as for
+    /// [`wait_time_interval`](Report::wait_time_interval).
     #[must_use]
     pub fn response_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().response(), quantile)
     }
 
-    /// Whether the load was the one that was asked for.
+    /// Whether the load was on schedule: requests started when they were due, and few failed.
     #[must_use]
     pub fn is_on_schedule(&self) -> bool {
         self.summary.verdict == Verdict::OnSchedule
     }
 
-    /// The verdict in a sentence: whether the load was on schedule, and who was too slow if not.
+    /// The verdict in a sentence: whether the load was on schedule, and if not, what was too slow.
     #[must_use]
     pub fn verdict(&self) -> String {
         self.summary.sentence()
@@ -201,17 +203,17 @@ impl Report {
         &self.summary.missed
     }
 
-    /// A page with charts, which needs nothing else to be looked at.
+    /// Formats the results as a self-contained HTML page with charts.
     #[must_use]
     pub fn to_html(&self) -> String {
         page::html(&self.summary)
     }
 
-    /// The results as one JSON object.
+    /// Formats the results as one JSON object.
     ///
     /// # Panics
     ///
-    /// Never: all names are texts, and all numbers are finite.
+    /// Never panics: all names are strings, and all numbers are finite.
     #[must_use]
     pub fn to_json(&self) -> String {
         let object = json::Object::new(&self.summary, None::<()>);
@@ -219,7 +221,7 @@ impl Report {
     }
 }
 
-/// The report for people: at most 16 lines; everything with `{:#}`.
+/// Displays the report for people: at most 16 lines, or the full report with `{:#}`.
 impl Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let detail = if f.alternate() { Detail::All } else { Detail::Brief };
@@ -227,7 +229,7 @@ impl Display for Report {
     }
 }
 
-/// The calls of one label that ended.
+/// The results of the calls with one label that have ended.
 ///
 /// # Examples
 ///
@@ -262,39 +264,39 @@ impl LabelReport<'_> {
         &self.0.label
     }
 
-    /// Calls that succeeded.
+    /// The number of calls that succeeded.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.0.service.len()
     }
 
-    /// Calls that failed.
+    /// The number of calls that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.0.bounds.len()
     }
 
-    /// Items in the answers of its calls.
+    /// The number of items in the responses to these calls.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.0.traffic.items
     }
 
-    /// A quantile of the service times to two digits, as [`Report::service_time`].
+    /// A quantile of the service times as in [`Report::service_time`], but to two significant digits.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.0.service), quantile)
     }
 
-    /// A quantile of the response times to two digits, as [`Report::response_time`].
+    /// A quantile of the response times as in [`Report::response_time`], but to two significant digits.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.0.responses(), quantile)
     }
 }
 
-/// The 95 % confidence interval of a quantile of times: of 100 such runs, it has the true one in 95. It is from the run
-/// itself, and counts that neighbouring times depend on each other.
+/// The 95 % confidence interval of a quantile of times: in 95 of 100 runs, it contains the true value. It is computed
+/// from one run, and takes into account that consecutive times depend on each other.
 ///
 /// # Examples
 ///
@@ -302,7 +304,7 @@ impl LabelReport<'_> {
 /// use nanopace_load::{Done, Load, Report, Slot, TimeInterval};
 /// use std::time::Duration;
 ///
-/// /// Whether the truth is not more than this, as far as can be said.
+/// /// Whether the interval is reliable and does not exceed the limit.
 /// fn is_below(interval: TimeInterval, limit: Duration) -> bool {
 ///     !interval.is_rough() && interval.high().is_some_and(|high| high <= limit)
 /// }
@@ -315,7 +317,7 @@ impl LabelReport<'_> {
 /// }
 /// let others = [report.wait_time_interval(0.99), report.service_time_interval(0.99)];
 /// println!("wait and service time: {others:?}");
-/// // Nothing is known of the greatest time.
+/// // The greatest time has no interval.
 /// assert_eq!(report.response_time_interval(1.0), None);
 /// # Ok(())
 /// # }
@@ -324,19 +326,19 @@ impl LabelReport<'_> {
 pub struct TimeInterval(Range);
 
 impl TimeInterval {
-    /// Where it begins.
+    /// The lower end of the interval.
     #[must_use]
     pub fn low(&self) -> Duration {
         Duration::from_nanos(self.0.low)
     }
 
-    /// Where it ends. None if that is beyond all that was measured.
+    /// The upper end of the interval. `None` if it lies beyond all measured times.
     #[must_use]
     pub fn high(&self) -> Option<Duration> {
         self.0.high.map(Duration::from_nanos)
     }
 
-    /// Whether fewer than ten independent times lie beyond the quantile: too few to rely on the interval.
+    /// Whether the interval is unreliable: fewer than ten independent times lie beyond the quantile.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.0.is_rough

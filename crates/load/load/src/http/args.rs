@@ -1,4 +1,4 @@
-//! The options of runs and searches over HTTP; the texts here are on `--help` pages.
+//! Defines the options of runs and searches over HTTP. Their doc comments are `--help` texts.
 
 use super::client::args::ClientArgs;
 use super::data::args::DataArgs;
@@ -29,7 +29,7 @@ fn har(text: &str) -> Result<ArrivalProcess, String> {
 }
 
 impl<E: EmbeddedTarget> HttpRunArgs<E> {
-    /// Notes what was given, once the command line has been read.
+    /// Settles options that depend on others, after the command line has been parsed.
     pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         if let Some(har) = &self.har {
             self.load.schedule.arrivals = har.clone();
@@ -47,7 +47,7 @@ pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     pub(crate) requests: RequestArgs<E>,
 }
 
-/// The requests, where they go, and how they are sent.
+/// The options for requests, their target, and how they are sent.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     /// Send requests to this URL, and one extra request first to check it [default: an embedded target]
@@ -73,7 +73,7 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
 }
 
 impl<E: EmbeddedTarget> RequestArgs<E> {
-    /// The files that requests are made from, each with its option.
+    /// The input files that requests are read from, each with its option.
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
         let files = [
             ("--targets", &self.targets),

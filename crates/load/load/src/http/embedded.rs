@@ -1,21 +1,21 @@
-//! Defines how a program starts an embedded server, which gets the load if no URL is given.
+//! Defines how a program starts its embedded target, the server that receives the load if no URL is given.
 
 use clap::Args;
 use std::error::Error;
 use std::fmt::{self, Debug, Formatter};
 
-/// The options of a server that is part of the program, and how it is started. It gets the load if the command line
-/// names no other server.
+/// A server that is part of the program: its command-line options, and how it is started. It receives the load if the
+/// command line names no other server.
 pub trait EmbeddedTarget: Args + Debug {
     /// Starts the server. It serves until the process ends.
     ///
     /// # Errors
     ///
-    /// The server cannot be started: the reason in one line. The run then ends before any request.
+    /// Returns the reason in one line if the server cannot be started. The run then ends before any request.
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>>;
 }
 
-/// A server that an [`EmbeddedTarget`] has started.
+/// A running server that an [`EmbeddedTarget`] has started.
 pub struct Embedded {
     /// The URL that requests go to.
     pub url: String,
@@ -31,7 +31,7 @@ impl Debug for Embedded {
     }
 }
 
-/// The options of a program without an embedded server.
+/// The (empty) options of a program without an embedded target.
 #[derive(Args, Debug)]
 pub(crate) struct NoTarget {}
 

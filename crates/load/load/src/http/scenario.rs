@@ -22,16 +22,16 @@ use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
 
-/// The groups of failures of steps in metrics, besides those of their requests.
+/// The groups of a step's failures in metrics, in addition to those of its request.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// The longest think time. A longer one is most likely a wrong unit.
+/// The longest think time. A longer value is most likely in the wrong unit.
 const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
 /// Reads the scenarios of a file into a plan.
 ///
 /// # Errors
-/// The file is invalid: one line with the file, the line, the column and the reason.
+/// Fails if the file is invalid. The message is one line with the file, the line, the column and the reason.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -46,7 +46,7 @@ struct Reader<'draft, 'args> {
     names: BTreeSet<String>,
 }
 
-/// A value that a step takes, and the position in the file.
+/// A value that a step takes, and its position in the file.
 struct Taken {
     step: usize,
     at: usize,
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Checks that a name is not used twice, and returns it.
+    /// Checks that a name is used only once, and returns it.
     fn name(&mut self, name: &Spanned<String>) -> Result<String, Wrong> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
@@ -128,7 +128,7 @@ impl Reader<'_, '_> {
         Ok(Step { request, label, think, takes: Vec::new(), checks })
     }
 
-    /// Checks that the name of a taken value is not used for anything else.
+    /// Checks that the name of a taken value has no other meaning.
     fn check_taken(&self, name: &str, names: &[String]) -> Result<(), String> {
         let is_word =
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
@@ -143,7 +143,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Gives each step the values that it takes, with the conditions of the places that use them.
+    /// Adds to each step the values that it takes, with the conditions of the places that use them.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -163,7 +163,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Reads the think time before the next step. It may be zero.
+/// Reads the think time before the next step. Zero is allowed.
 fn think_time(text: &str) -> Result<Duration, String> {
     let wrong =
         |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
@@ -226,7 +226,7 @@ fn checks(
     in_order(specs).into_iter().map(check).collect()
 }
 
-/// The entries in the order of the file.
+/// Returns the entries in the order in which the file contains them.
 fn in_order<T>(named: &BTreeMap<String, Spanned<T>>) -> Vec<(&String, &Spanned<T>)> {
     let mut all: Vec<_> = named.iter().collect();
     all.sort_unstable_by_key(|(_, it)| it.span().start);
@@ -263,7 +263,7 @@ impl LookSpec {
         self.header.is_none() && self.json.is_none() && self.regex.is_none()
     }
 
-    /// The source of the value.
+    /// Returns the source of the value.
     fn source(&self, is_check: bool) -> Result<Source, String> {
         let usage = || {
             let status = if is_check { ", or status = 200" } else { "" };
@@ -288,7 +288,7 @@ impl LookSpec {
     }
 }
 
-/// The expected value: a string, unless the source is JSON.
+/// Converts the expected value. It must be a string, unless the source is JSON.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

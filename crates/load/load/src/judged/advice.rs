@@ -1,4 +1,4 @@
-//! Advises what to change for a better result, and names the option.
+//! Advises which option to change for a better result.
 
 use super::summary::Summary;
 use super::verdict::Verdict;
@@ -6,7 +6,7 @@ use crate::load::shortage::Shortage;
 
 const OWN_MACHINE: &str = "run the generator on a machine without other work, or lower --rate";
 
-/// One line of advice, if there is any.
+/// Returns one line of advice, if any applies.
 pub(crate) fn advice(summary: &Summary) -> Option<String> {
     let kinds = summary.stats.failures.keys();
     if let Some(shortage) = kinds.copied().find_map(Shortage::of_kind) {
@@ -38,7 +38,7 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Advice about a caution of a check.
+/// Returns advice about a check that found something.
 fn about(check: &str) -> Option<&'static str> {
     match check {
         "steady" => Some("leave out the time before the change with --warmup"),

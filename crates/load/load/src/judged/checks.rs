@@ -1,6 +1,6 @@
-//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed the same, how
-//! much of them the generator added, and what else the machine did meanwhile. (As Lancet does: Kogias, Mallon and
-//! Bugnion, USENIX ATC 2019.)
+//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant, how
+//! much of them the generator caused, and how busy the machine was otherwise. Lancet has similar checks (Kogias, Mallon
+//! and Bugnion, USENIX ATC 2019).
 
 mod machine;
 mod trend;
@@ -18,16 +18,17 @@ use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Less of the gaps near to nominal, and the arrivals are not even.
+/// The smallest share of gaps within 25 % of nominal at which starts count as even.
 const LEAST_EVEN: f64 = 0.5;
 
-/// How far from Poisson arrivals sleeping brings starts; and 1 % of the distribution of Kolmogorov, and of the
-/// normal one, both for one gap.
+/// `NEAR` is the deviation from Poisson arrivals that sleeping causes. `CHANCE` and `CHANCE_ALIKE` are the deviations
+/// that chance exceeds in 1 % of runs, for one gap: by the Kolmogorov distribution and by the normal distribution.
 const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// A share of the response time above this is flagged; so is a share of a percentile of it.
+/// The largest share of response time, in total or at the reported percentile, that the generator may cause without
+/// being flagged.
 const MOST_OWN: f64 = 0.25;
 
 /// The result of one check.
@@ -40,7 +41,7 @@ pub(crate) struct Finding {
     pub(crate) text: String,
 }
 
-/// Whether starts followed even arrivals.
+/// Checks whether starts followed even arrivals.
 pub(crate) fn even(gaps: Quality) -> Finding {
     let is_well = gaps.within_25_percent >= LEAST_EVEN;
     let near = percent(gaps.within_25_percent);
@@ -52,7 +53,7 @@ pub(crate) fn even(gaps: Quality) -> Finding {
     Finding { check: "starts", is_well, text }
 }
 
-/// Whether they followed Poisson arrivals.
+/// Checks whether starts followed Poisson arrivals.
 pub(crate) fn poisson(randomness: Randomness) -> Finding {
     let Randomness { gaps, distance, alike } = randomness;
     let is_near = |off: f64, chance: f64| off <= NEAR + chance / gaps.sqrt();
@@ -64,7 +65,7 @@ pub(crate) fn poisson(randomness: Randomness) -> Finding {
     Finding { check: "starts", is_well, text }
 }
 
-/// Whether response times stayed the same under a load that did. `None` if the run is too short.
+/// Checks whether response times stayed constant under a constant load. `None` if the run is too short.
 pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     let batched = confidence.response();
     if !trend::is_known(&batched) {
@@ -83,8 +84,8 @@ pub(crate) fn steady(confidence: &Confidence<'_>) -> Option<Finding> {
     Some(Finding { check: "steady", is_well: change.is_none(), text })
 }
 
-/// How much of the response times is the generator's own delay, of all and beside the percentile that is reported. None
-/// without any.
+/// Computes the generator's own delay as a share of all response time, and compares it with the reported percentile.
+/// `None` if there are no response times.
 pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Finding> {
     let all = stats.response.mean() * float(stats.response.len()) * 1e-9;
     let own = stats.lateness.generator + stats.queued.as_secs_f64();
@@ -101,10 +102,10 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// An upper bound of the percentile of the generator's own delay, in nanoseconds. The delay that the generator adds to
-/// a start is part of the wait, so its percentile is not above that of the waits. Slots that never started may have
-/// waited for any time. The percentile is also not above the mean of the delay over all slots beyond the percentile
-/// (Markov's inequality). The wait of answers for the CPU is known as a mean only.
+/// An upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay of a start is part of its
+/// wait time, so its percentile is at most that of the wait times. Slots that never started may have waited for any
+/// time. The percentile is also at most the mean delay of all slots, divided by the share of slots beyond the
+/// percentile (Markov's inequality). For responses that wait for the CPU, only the mean delay is known.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();
@@ -115,8 +116,8 @@ fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     wait.unwrap_or(f64::INFINITY).min(mean / reported.beyond()) + queued
 }
 
-/// How much of the service times is the generator's own, by the kernel's timestamps. `None` if these were not
-/// requested, or without any service time.
+/// Computes the generator's share of the service times from the kernel's timestamps. `None` if timestamps were not
+/// requested, or if there are no service times.
 pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
     let own = own.iter().find(|own| own.part == Part::Reading).filter(|_| !service.is_empty());
     let OwnTimes { times, unknown, .. } = own?;
@@ -138,7 +139,7 @@ pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Find
     Some(Finding { check: "reading", is_well: is_small(p50) && is_small(p99), text })
 }
 
-/// Whether a run has reached its goal, and `why` it ended.
+/// Reports whether a run has reached its goal, and `why` the run ended.
 pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Finding {
     let text = format!("{}: {why}", goal.told(confidence));
     Finding { check: "sure", is_well: goal.is_reached(confidence), text }
@@ -191,7 +192,7 @@ mod tests {
         assert!(super::poisson(few).is_well);
     }
 
-    /// 100 requests of 10 ms each, that started 4 ms late.
+    /// The statistics of 100 requests with response times of 10 ms, all of which started 4 ms late.
     fn late(generator: f64, queued_ms: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         stats.response.record_n(10_000_000, 100).unwrap();
@@ -217,9 +218,9 @@ mod tests {
     #[test]
     fn beside_a_percentile_the_generators_own_delay_is_as_long_as_it_may_be() {
         for (generator, queued_ms, percent, told) in [
-            // The mean, 0.1 ms, twice: half of them may have all of it.
+            // The bound is twice the mean of 0.1 ms, because half of the requests may have all of the delay.
             (0.01, 0, 50.0, "at most 200us (2.0 %) of the response p50"),
-            // One in a hundred may have all of it; but none waited for longer than 4 ms.
+            // One request in a hundred may have all of the delay, but no request waited longer than 4 ms.
             (0.01, 0, 99.0, "at most 4.00ms (40.0 %) of the response p99"),
             (0.000_1, 0, 99.0, "at most 100us (1.0 %) of the response p99"),
             (0.01, 100, 99.9, "at most 5.00ms (50.0 %) of the response p99.9"),
@@ -237,7 +238,7 @@ mod tests {
             stats.response.record_n(90_000_000, 10).unwrap();
             own(&stats, Percentile(percent)).unwrap().text
         };
-        // 100 of 110 started, at most 4 ms late. The mean is 9.09 ms.
+        // 100 of 110 slots started, at most 4 ms late. The mean delay is 9.09 ms.
         let text = told(90.0);
         assert!(text.contains("at most 4.00ms ("), "{text}");
         let text = told(99.0);

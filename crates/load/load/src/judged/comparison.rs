@@ -1,8 +1,8 @@
-//! Whether two sides, of one run or several each, differ by more than chance.
+//! Compares two sides of one or more runs: which figures differ by more than chance?
 //!
-//! Each figure has a [confidence interval](crate::recorded::confidence) on each side. That of the
-//! difference follows from both (Zou and Donner, *Construction of confidence limits about effect measures*,
-//! 2008): if it has zero in it, no difference is seen.
+//! Each figure has a [confidence interval](crate::recorded::confidence) on each side. The interval of the difference
+//! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If it contains
+//! zero, the comparison shows no difference.
 
 pub(crate) mod demand;
 mod figure;
@@ -17,22 +17,22 @@ use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
 
-/// Times that differ by less than this count as equal: batches have them to two digits.
+/// Times that differ by a smaller share count as equal, because batches store times to two digits.
 const RESOLUTION: f64 = 0.01;
 
 /// The sides, and the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// How many runs each side has.
+    /// The number of runs of each side.
     pub(crate) runs: [usize; 2],
     pub(crate) rows: Vec<Row>,
     /// All times of each side.
     pub(crate) times: [Times; 2],
-    /// Where requests went; of the first run, if they differ.
+    /// The target of the first run.
     pub(crate) url: String,
     /// Other differences between the two sides.
     pub(crate) told: Vec<String>,
-    /// Whether a run did not issue the requested load.
+    /// Whether a run did not start the requested load.
     pub(crate) is_incomplete: bool,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// The result of a comparison: the second side relative to the first.
+/// The result of comparing a figure: the second side relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Faster,
@@ -70,7 +70,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// Why they can't be compared.
+    /// Returns the reason if the runs cannot be compared.
     pub(crate) fn new(first: &[Recording], second: &[Recording]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;
@@ -102,7 +102,7 @@ impl Row {
         Row { figure, sides, difference: Some(difference), word }
     }
 
-    /// The difference beside the first side; none if that is zero.
+    /// The difference relative to the first side; `None` if the value of the first side is zero.
     pub(crate) fn relative(&self) -> Option<Difference> {
         let first = self.sides[0].filter(|first| first.value > 0.0)?.value;
         let Difference { by, low, high } = self.difference?;
@@ -133,7 +133,7 @@ impl Word {
         }
     }
 
-    /// The word in JSON.
+    /// The name of the result in JSON.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Word::Faster => "faster",

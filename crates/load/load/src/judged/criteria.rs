@@ -1,35 +1,35 @@
-//! Criteria: what `--fail-if` requires of a run.
+//! Parses and checks criteria, the requirements of `--fail-if` on a run.
 //!
-//! A criterion is a requirement that must hold: `p99 response < 50ms`. It is a figure, an operator
-//! and a limit. Blanks are free, and the names of figures may be in capitals.
+//! A criterion is a requirement such as `p99 response < 50ms`. It consists of a figure, an operator and a limit. Spaces
+//! do not matter, and the names of figures may be in capitals.
 //!
-//! - `p99`, `p99.9`, any percentile from `p0` to `p100`, `mean`, `min` or `max`, of `wait`,
-//!   `service`, `response` or `setup` times (those of connections), in this order or the other.
-//!   The limit is a time: `50ms`, `1.5s`.
-//! - the same of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the parts of answers are
-//!   timed, and of `sending` and `reading` times, if the kernel stamps.
-//! - `count`, of all these times. The limit is a count.
+//! - A percentile from `p0` to `p100` (such as `p99` or `p99.9`), `mean`, `min` or `max`, of `wait`, `service`,
+//!   `response` or `setup` (connection setup) times. The two words may be in either order. The limit is a time: `50ms`,
+//!   `1.5s`.
+//! - The same statistics of `first-byte`, `first-item`, `first-item-response` and `item-gap` times, if the items of
+//!   responses are timed, and of `sending` and `reading` times, if kernel timestamps are enabled.
+//! - `count` of any of these times. The limit is a count.
 //! - `due`, `started`, `completed`, `failed`, `skipped`, `retried`, `unfinished`, `unstarted`: counts.
-//! - `errors` (failed per started), `ratio` (achieved rate per asked), `gaps` (the share of them within
-//!   25 % of nominal). The limit is a share: `0.1%`, `0.001`.
-//! - `achieved`: started per second. The limit is a rate: `4.9k/s`.
+//! - `errors` (failed per started), `ratio` (started per scheduled), `gaps` (the share of gaps within 25 % of nominal).
+//!   The limit is a share: `0.1%`, `0.001`.
+//! - `achieved`: requests started per second. The limit is a rate: `4.9k/s`.
 //! - `lateness target`, `lateness generator`: times.
-//! - `confidence p99`, `confidence p99.9 service`: how far the 95 % confidence interval reaches from a percentile of
-//!   `response`, `service` or `wait` times, on its wider side. The limit is a share of the percentile.
+//! - `confidence p99`, `confidence p99.9 service`: the distance from a percentile of `response`, `service` or `wait`
+//!   times to the farther end of its 95 % confidence interval. The limit is a share of the percentile.
 //!
-//! - service and response times, `errors`, `completed` and `failed` may be those of one label:
-//!   `p99 response of "order"`.
+//! - Service and response times, `errors`, `completed` and `failed` can be those of one label: `p99 response of
+//!   "order"`.
 //!
-//! Times are as exact as the histograms they come from, in which every value is the largest of its bucket (the smallest
-//! for `min`). A message about a miss shows as many digits as are needed to see it.
+//! Times are as exact as the histograms that store them. Every value is the largest of its bucket (for `min`, the
+//! smallest). A message about a missed criterion shows as many digits as are needed to see the difference.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
-//! A request without a response has a lower bound of its response time: the time until it was given up. The bound
-//! counts as infinite for `<` and `<=`, and as that time for `>` and `>=`.
+//! For a request without a response, only a lower bound of the response time is known: the time until the request was
+//! given up. The response time counts as infinite for `<` and `<=`, and as the lower bound for `>` and `>=`.
 //!
-//! A figure that a run doesn't have misses every criterion. A limit on the p99 of response times must fail if no
-//! request was answered.
+//! A figure that a run does not have misses every criterion. For example, a limit on the p99 of response times must
+//! fail if no request received a response.
 
 mod figure;
 mod goal;
@@ -63,13 +63,13 @@ const A_FIGURE_OF_A_LABEL: &str =
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Criterion {
     figure: Figure,
-    /// The label whose figure it is, if it is not that of all requests.
+    /// The label that the figure belongs to; `None` for all requests.
     label: Option<String>,
     operator: Operator,
     limit: Limit,
 }
 
-/// A requirement, the value of its figure, and a sentence if it was missed.
+/// A requirement, the value of its figure, and a message if the requirement was missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Required {
     pub(crate) text: String,
@@ -77,7 +77,7 @@ pub(crate) struct Required {
     pub(crate) missed: Option<String>,
 }
 
-/// A criterion that did not hold, and the figure.
+/// A criterion that was missed, and the value of its figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Missed<'run> {
     criterion: &'run Criterion,
@@ -85,15 +85,15 @@ pub(crate) struct Missed<'run> {
 }
 
 impl Criterion {
-    /// At least this share of the requested rate is achieved.
+    /// Requires at least this share of the requested rate.
     pub(crate) fn at_least_ratio(share: f64) -> Criterion {
         let limit = Limit { value: share, text: share.to_string() };
         let figure = Figure::Single(Single::Ratio);
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// The requirement of a search if no criterion [names errors](Criterion::names_errors): at most 1 % of requests
-    /// fail.
+    /// Requires that at most 1 % of requests fail. A search adds this criterion if no other criterion [names
+    /// errors](Criterion::names_errors).
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
@@ -106,22 +106,22 @@ impl Criterion {
             && matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
     }
 
-    /// Whether it is about how much of the load was started.
+    /// Whether the criterion is about how much of the load was started.
     pub(crate) fn names_load(&self) -> bool {
         self.figure.is_about_load()
     }
 
-    /// Whether it is about the ratio.
+    /// Whether the criterion is about the ratio.
     pub(crate) fn names_ratio(&self) -> bool {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
-    /// The part of answers that it is about the times of, if it is.
+    /// The part of responses whose times the criterion is about, if any.
     pub(crate) fn part(&self) -> Option<Part> {
         self.figure.part()
     }
 
-    /// Whether a higher rate can only break it: then there is a highest rate at which it holds.
+    /// Whether a higher rate can only break the criterion. If so, there is a highest rate at which it holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
@@ -130,22 +130,22 @@ impl Criterion {
         }
     }
 
-    /// Whether it would hold, had no request waited for its start.
+    /// Whether the criterion would hold if no request had waited for its start.
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// The share of the requests that it is decided by: of a 99th percentile, a hundredth. None if
-    /// all of them count.
+    /// The share of requests that decides the criterion: for a 99th percentile, one hundredth. `None` if all requests
+    /// count.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// How many of `requests` requests may fail. With more failures the criterion can't hold, whatever the result of
-    /// the others.
+    /// How many of `requests` requests may fail. With more failures, the criterion cannot hold, whatever happens to the
+    /// others.
     pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
         let most = match self.figure {
             Figure::Single(Single::Errors) => self.limit.value * requests,
@@ -155,7 +155,7 @@ impl Criterion {
         (self.label.is_none() && self.breaks_above_a_rate()).then_some(most)
     }
 
-    /// Its figure, by name.
+    /// The name of the figure, with its label.
     pub(crate) fn name(&self) -> String {
         let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
         format!("{}{}", self.figure, label.unwrap_or_default())
@@ -168,25 +168,25 @@ impl Criterion {
         }
     }
 
-    /// Its figure in a run, in its unit: nanoseconds, if it is a time. At least, if that is all that is
-    /// known.
+    /// The value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound is known,
+    /// this is the lower bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
 
-    /// Its limit, if it is a time.
+    /// The limit, if it is a time.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let is_time = self.figure.unit() == Unit::Time;
         let limit = Duration::try_from_secs_f64(self.limit.value * 1e-9);
         limit.ok().filter(|_| is_time)
     }
 
-    /// Its figure in a run, for people. Rounding keeps it on its side of the limit.
+    /// The value of the figure in a run, for people. Rounding keeps the value on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
 
-    /// Formats a value so that rounding keeps it on its side of the limit; with a sign, if it is not known exactly.
+    /// Formats a value so that rounding keeps it on its side of the limit. An inexact value gets the sign `>=` or `<=`.
     fn text(&self, Value { least, most, .. }: Value) -> String {
         let (sign, value) = match () {
             () if most.is_infinite() => (">=", least),
@@ -197,10 +197,10 @@ impl Criterion {
         sign.to_owned() + &self.figure.unit().show(value, &self.limit, is_same_side)
     }
 
-    /// Nothing if the criterion holds.
+    /// Returns `None` if the criterion holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
         let actual = self.actual(figures);
-        // Both ends of its range must hold.
+        // The criterion must hold at both ends of the value's range.
         let holds = |value: Value| self.holds(value.least) && self.holds(value.most);
         (!actual.is_some_and(holds)).then_some(Missed { criterion: self, actual })
     }
@@ -241,7 +241,7 @@ impl FromStr for Criterion {
     }
 }
 
-/// The criterion in normal form; its limit as it was written.
+/// Displays the criterion in normal form, with its limit as it was written.
 impl Display for Criterion {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.name(), self.operator, self.limit.text)

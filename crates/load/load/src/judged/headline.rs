@@ -1,5 +1,5 @@
-//! Puts the result of a run into one line: the worst of a missed requirement, an incomplete load, the verdict and a
-//! caution.
+//! Summarizes the result of a run in one line. Of a missed requirement, an incomplete load, the verdict and a caution,
+//! the most serious one decides.
 
 use super::summary::Summary;
 use super::verdict::Verdict;
@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Formatter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     Good,
-    /// Nothing failed, but the figures need a second look.
+    /// Nothing failed, but the figures may be misleading.
     Doubtful,
     Bad,
 }
@@ -20,7 +20,7 @@ pub(crate) enum Grade {
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
     pub(crate) result: String,
-    /// Empty if the result says all.
+    /// The reason; empty if there is nothing to add.
     pub(crate) why: String,
 }
 
@@ -56,7 +56,7 @@ impl Display for Headline {
     }
 }
 
-/// The warnings of a run, and its checks that found something.
+/// The warnings of a run, and the findings of its checks.
 pub(crate) fn cautions(summary: &Summary) -> impl Iterator<Item = &str> {
     let found = summary.findings.iter().filter(|found| !found.is_well);
     summary.warnings.iter().map(String::as_str).chain(found.map(|found| found.text.as_str()))

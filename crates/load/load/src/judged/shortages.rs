@@ -3,7 +3,7 @@
 use crate::load::shortage::Shortage;
 use crate::recorded::stats::OperationStats;
 
-/// A sentence for each limit that was reached, without a full stop.
+/// Returns a sentence for each limit that was reached, without a full stop.
 pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
     let mut counts: Vec<(Shortage, u64)> = Vec::new();
     for (kind, count) in &stats.failures {

@@ -1,4 +1,4 @@
-//! The summary of a run: the numbers for the report and the JSON object.
+//! Summarizes a run: the figures for the report and the JSON object.
 
 use super::checks::{self, Finding};
 use super::comparison::Comparison;
@@ -24,12 +24,12 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;
 
-/// The numbers of a run. The warm-up is in the ledger and in the time spun, and nowhere else.
+/// The figures of a run. The warm-up counts only in the ledger and in the spin time.
 #[derive(Debug)]
 pub(crate) struct Summary {
     /// The target of the run, its machine, and when it began.
     pub(crate) title: Title,
-    /// The requested rate; its mean, if it was changed.
+    /// The requested rate; the mean if the rate changed.
     pub(crate) target_hz: f64,
     /// Operations started per second.
     pub(crate) achieved_hz: f64,
@@ -37,62 +37,62 @@ pub(crate) struct Summary {
     pub(crate) ratio: f64,
     /// Operations failed per operation started.
     pub(crate) failed_share: f64,
-    /// How long the recorded part of the schedule was.
+    /// The duration of the recorded part of the schedule.
     pub(crate) duration: Duration,
-    /// The requested load and the operations, interval by interval.
+    /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: OperationStats,
-    /// How even the starts were, if there were enough.
+    /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
     /// The pacer's ledger at the end.
     pub(crate) ledger: Ledger,
     /// The CPU time of the load threads, if the system reports it.
     pub(crate) processor: Option<CpuTime>,
-    /// How long it took to resolve all names.
+    /// The time that it took to resolve all host names.
     pub(crate) resolved_in: Duration,
-    /// Times that only the target knows.
+    /// Times that only the target can measure.
     pub(crate) own_times: Vec<OwnTimes>,
-    /// Whether there was no schedule.
+    /// Whether the run was a closed loop.
     pub(crate) is_closed: bool,
-    /// Whether the run was on schedule, and what was too slow if not.
+    /// Whether the run was on schedule, and if not, what was too slow.
     pub(crate) verdict: Verdict,
     /// Reasons why the results are less certain.
     pub(crate) warnings: Vec<String>,
-    /// Why the load was not the requested one, unless it was.
+    /// The reason why the load was incomplete; `None` if it was complete.
     pub(crate) incomplete: Option<String>,
-    /// Whether it was ended early.
+    /// Whether the run was ended early.
     pub(crate) is_cut_short: bool,
-    /// The requirements that do not hold.
+    /// The requirements that were missed.
     pub(crate) missed: Vec<String>,
-    /// All that was required.
+    /// All requirements.
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or why it is not possible.
+    /// The comparison with a baseline, or the reason why it is not possible.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
 /// Identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
-    /// Where requests went.
+    /// The target of the requests.
     pub(crate) url: String,
-    /// A hash of the text of its scenarios, if it has any.
+    /// A hash of the scenario file's text, if the run sent scenarios.
     pub(crate) scenario_hash: Option<String>,
     /// When the schedule started.
     pub(crate) start: SystemTime,
-    /// All options by name, as they are written.
+    /// The values of all options by name.
     pub(crate) settings: Table,
-    /// The names of those that were given.
+    /// The names of the options that were given.
     pub(crate) given: BTreeSet<String>,
-    /// Whether nobody chose the rate at which a server was loaded.
+    /// Whether the target is a server that was loaded at the default rate.
     pub(crate) rate_is_default: bool,
-    /// The machine that it ran on.
+    /// The machine that the run was on.
     pub(crate) machine: Machine,
 }
 
-/// The data of a run that is over.
+/// The data of a finished run.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
     /// The title of the run.
@@ -101,47 +101,47 @@ pub(crate) struct RunResults<'run> {
     pub(crate) recorded_from: Nanos,
     /// The end of the schedule.
     pub(crate) run_end: RunEnd,
-    /// The slots per second of a load that was always the same rate.
+    /// The rate in slots per second, if the load had a constant rate.
     pub(crate) constant_hz: Option<f64>,
-    /// Whether there was no schedule.
+    /// Whether the run was a closed loop.
     pub(crate) is_closed: bool,
-    /// The requested load and the operations, interval by interval.
+    /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
     /// The operations that were recorded.
     pub(crate) stats: &'run OperationStats,
-    /// How even the starts were, if there were enough.
+    /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
-    /// How random they were, if they were to be Poisson arrivals.
+    /// How random the starts were, if Poisson arrivals were requested.
     pub(crate) randomness: Option<Randomness>,
-    /// How the schedule ended. None for the node of a fleet, whose slots go to others.
+    /// How the schedule ended; `None` for a node of a fleet, whose remaining slots go to other nodes.
     pub(crate) ending: Option<Ending>,
-    /// The goal of the run, and whether reaching it has ended the run.
+    /// The goal of the run, and whether the run ended because it was reached.
     pub(crate) goal: Option<(&'run Goal, bool)>,
-    /// The percentile that the generator's own delays are put beside.
+    /// The percentile with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
-    /// How many sessions were not open when the load began.
+    /// The number of sessions that were not open when the load began.
     pub(crate) unopened: usize,
     /// The CPU time of the load threads.
     pub(crate) processor: Option<CpuTime>,
-    /// How the CPUs of the machine were used.
+    /// The use of the machine's CPUs during the run.
     pub(crate) meanwhile: Option<Meanwhile>,
-    /// The CPU quota that was reached, if one was.
+    /// The CPU quota, if it was reached.
     pub(crate) quota: Option<Quota>,
-    /// How long it took to resolve all names.
+    /// The time that it took to resolve all host names.
     pub(crate) resolved_in: Duration,
 }
 
 /// How a schedule ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    /// Whether it was ended early.
+    /// Whether the schedule was ended early.
     pub(crate) is_cut_short: bool,
-    /// Slots that had been due for more than a hiccup, and had not started.
+    /// The number of slots that had not started, although they had been due for longer than a hiccup.
     pub(crate) overdue: u64,
 }
 
 impl Summary {
-    /// Sums up a run that is over.
+    /// Summarizes a finished run.
     pub(crate) fn new(results: RunResults<'_>) -> Summary {
         let RunResults { recorded_from: from, run_end, stats, .. } = results;
         let (started, duration) = (float(stats.started()), run_end.at - from);
@@ -150,11 +150,12 @@ impl Summary {
             .unwrap_or_else(|| per_second(run_end.recorded.count, run_end.asked_until - from));
         let achieved_hz = per_second(started, duration);
         let target_hz = if results.is_closed { achieved_hz } else { target_hz };
-        // More than was due, if policies gave up time; less, if a part of an interval is left.
+        // More slots were required than were due if a late policy gave up time, and fewer if the last interval is
+        // incomplete.
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
         let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
-        // Where a quota kept the generator waiting, others did not.
+        // While a quota stopped the generator, other programs did not keep it waiting.
         let others = others * (1.0 - results.quota.map_or(0.0, Quota::share));
         let evidence = Evidence::new(stats, ratio(started, required), others);
         let is_recorded = run_end.at > from || stats.due() > 0;
@@ -170,11 +171,11 @@ impl Summary {
         } else {
             results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
         };
-        // The missing part may have been different.
+        // The missing part of the load may have been different, so good findings are dropped.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
-            // No slot was due before a worker was free for it.
+            // In a closed loop, no slot is due before a worker is free, so there is no lateness.
             stats.lateness = Lateness::default();
         }
         Summary {
@@ -207,12 +208,12 @@ impl Summary {
         }
     }
 
-    /// How sure its times are.
+    /// The confidence intervals of the times.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(&self.stats, &self.over_time)
     }
 
-    /// How many items there were in responses, if they were counted.
+    /// The number of items in responses, if items were counted.
     pub(crate) fn items(&self) -> Option<u64> {
         let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
         let items = self.stats.traffic.items;
@@ -229,8 +230,8 @@ impl Summary {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// Notes which of the criteria are missed. If one is about how much of the load was started, it decides
-    /// whether that was enough, unless nothing was recorded.
+    /// Records which criteria are missed. If a criterion is about how much of the load was started, it alone decides
+    /// whether the load was complete, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -243,7 +244,7 @@ impl Summary {
         }
     }
 
-    /// Notes times that only the target knows, and the findings from them.
+    /// Records times that only the target can measure, and the findings from them.
     pub(crate) fn note_own(&mut self, own_times: Vec<OwnTimes>) {
         let reading = checks::reading(&own_times, &self.stats.service);
         let is_told = |found: &Finding| self.incomplete.is_none() || !found.is_well;
@@ -251,23 +252,23 @@ impl Summary {
         self.own_times = own_times;
     }
 
-    /// Notes a requirement that was judged.
+    /// Records a requirement that has been judged.
     pub(crate) fn note(&mut self, required: Required) {
         self.missed.extend(required.missed.clone());
         self.required.push(required);
     }
 
-    /// The ratio, unless nothing was due.
+    /// The ratio; `None` if no slot was due.
     pub(crate) fn known_ratio(&self) -> Option<f64> {
         (self.stats.due() > 0).then_some(self.ratio)
     }
 
-    /// The share of operations that failed, unless none was started.
+    /// The share of operations that failed; `None` if none was started.
     pub(crate) fn known_errors(&self) -> Option<f64> {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
-    /// The figures that criteria name, without their confidence.
+    /// The figures that criteria can name, without their confidence intervals.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
@@ -313,14 +314,14 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     findings.chain(machine.into_iter().flatten()).chain(results.goal.map(sure)).collect()
 }
 
-/// Starts as a share of those that were required; 1 if none was.
+/// Starts as a share of the required starts; 1 if none was required.
 fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// A message if a run was ended with slots overdue, or if half of the slots that were `required` never started, or half
-/// of the started ones were given up. Slots that fell due just before the end don't count towards that half, but the
-/// message counts them with the others.
+/// Returns a message if a run was ended with overdue slots, if half of the `required` slots never started, or if half
+/// of the started requests were given up. Slots that fell due just before the end do not count towards the half of the
+/// slots, but the message includes them.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -337,13 +338,13 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-/// Why nothing was recorded.
+/// The reason why nothing was recorded.
 fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
-/// A warning if threads had less than half of the CPU time that they wanted, unless they wanted little. It includes how
-/// long each answer waited for the CPU, if any did.
+/// Returns a warning if threads got less than half of the CPU time that they needed, unless they needed little. The
+/// warning includes the mean time that a response waited for the CPU.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -355,8 +356,8 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
     is_scarce.then(|| format!("CPU time was scarce{waited}"))
 }
 
-/// A warning if load threads were stopped while a percent of the answers or more were awaited. The service times of
-/// these include the stop, because it is not known when the answers came.
+/// Returns a warning if load threads were stopped while at least 1 % of the responses were awaited. The service times
+/// of these include the stop, because the arrival times of the responses are unknown.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -368,7 +369,7 @@ fn stopping(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// A warning if a percent of the think times or more ended late.
+/// Returns a warning if at least 1 % of the think times ended late.
 fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<String> {
     (late > 0 && late * 100 >= over).then(|| {
         let most = human::time(most);
@@ -379,7 +380,7 @@ fn oversleeping(ThinkTimes { over, late, most, .. }: ThinkTimes) -> Option<Strin
     })
 }
 
-/// A warning if the load began without some of its sessions.
+/// Returns a warning if the load began before all sessions were open.
 fn unopened(sessions: usize) -> Option<String> {
     (sessions > 0).then(|| {
         format!(
@@ -393,7 +394,7 @@ fn unopened(sessions: usize) -> Option<String> {
     })
 }
 
-/// A warning if a percent of the calls or more held their thread for long.
+/// Returns a warning if at least 1 % of the calls blocked their thread for a long time.
 fn holding(stats: &OperationStats) -> Option<String> {
     let (calls, most) = stats.held;
     is_a_percent(calls, stats).then(|| {
@@ -405,17 +406,17 @@ fn holding(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Whether `count` is a percent of the answers, or more.
+/// Whether `count` is at least 1 % of the responses.
 fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
     count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
-/// A rate over this time; 0 over none.
+/// A rate over this time; 0 if the time is zero.
 fn per_second(slots: f64, time: Duration) -> f64 {
     share(slots, time.as_secs_f64(), 0.0)
 }
 
-/// `part` of `whole`; `otherwise` if there is nothing to have a part of.
+/// `part` as a share of `whole`; `otherwise` if `whole` is zero.
 fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
     if whole > 0.0 { part / whole } else { otherwise }
 }
@@ -436,11 +437,11 @@ mod tests {
         stats.skipped = 99;
         let told = |ending, required, stats: &_| incompleteness(ending, required, stats);
         assert_eq!(told(ending(false, 400), 1_000.0, &stats), None);
-        // A policy gave up the time of ten more.
+        // A late policy gave up the time of ten more slots.
         let half = "509 of 1010 slots never started";
         assert_eq!(told(ending(false, 400), 1_010.9, &stats).as_deref(), Some(half));
         assert_eq!(told(None, 1_010.9, &stats), None);
-        // Two of the unstarted ones fell due just before the end: the message has the same count as the report.
+        // Two of the unstarted slots fell due just before the end. The message contains the same count as the report.
         let half = "511 of 1012 slots never started";
         stats.unstarted = 411;
         assert_eq!(told(ending(false, 409), 1_012.0, &stats).as_deref(), Some(half));
@@ -450,19 +451,19 @@ mod tests {
         assert_eq!(told(ending(false, 400), 1_402.0, &stats).as_deref(), Some(half));
         let early = "ended early, when 7 slots were overdue";
         assert_eq!(told(ending(true, 7), 1_402.0, &stats).as_deref(), Some(early));
-        // It is not known how half of them would have ended.
+        // The results of half of the requests are unknown.
         let given_up = "251 of 501 requests were given up before they ended";
         (stats.skipped, stats.unstarted, stats.unfinished) = (0, 0, 251);
         assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
         stats.unfinished = 250;
         assert_eq!(told(ending(false, 0), 501.0, &stats), None);
-        // They fell due just before the end.
+        // These slots fell due just before the end.
         stats.skipped = 0;
         stats.unstarted = 600;
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
-    /// The summary of a run whose slots were late because of the target, the generator, and other programs on its CPUs.
+    /// The summary of a run with lateness caused by the target, by the generator, and by other programs on its CPUs.
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
         let mut stats = OperationStats::new();
         let wait = Duration::from_secs(1);
@@ -529,17 +530,17 @@ mod tests {
         let mut stats = OperationStats::new();
         let told =
             |had, wanted, stats: &OperationStats| scarcity(CpuTime { had, wanted }, second, stats);
-        // Without an answer nothing has waited.
+        // Without responses, no response has waited.
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
-        // Threads that have a session each have no answers that wait.
+        // If each thread has only one session, no response waits for the CPU.
         let bare = "CPU time was scarce";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(bare));
         stats.queued = Duration::from_millis(4);
         let warning = "CPU time was scarce: each response waited 40.0us for the CPU";
         assert_eq!(told(second / 8, second / 2, &stats).as_deref(), Some(warning));
         assert_eq!(told(second / 4, second / 2, &stats), None);
-        // Threads that need little have it.
+        // The threads got less CPU time than they needed, but needed little.
         assert_eq!(told(Duration::ZERO, second / 20, &stats), None);
     }
 

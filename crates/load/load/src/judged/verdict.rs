@@ -1,22 +1,23 @@
-//! The verdict: did the load follow the schedule, and if not, was the target or the generator too
-//! slow?
+//! Determines the verdict: did the load follow the schedule, and if not, was the target or the generator too slow?
 //!
 //! The load was **on schedule** if at least 99 % of the requested slots were started, and the 99th percentile of the
 //! wait time is at most 10 ms (a normal delay of a busy scheduler) or at most a tenth of the 99th percentile of the
-//! service time; and of the requests after think times, 99 % began at most 10 ms late.
+//! service time. In addition, 99 % of the requests after think times must have started at most 10 ms late.
 //!
-//! Otherwise the cause of two thirds of the lateness fell behind: the **target**, as far as slots waited for a free
-//! connection or were held back afterwards, and else the **generator**: see [`lateness`](crate::recorded::lateness).
-//! Where two thirds of it was waiting for connections whose calls rested, it was **think times**: neither side was
-//! slow, and there were too few connections for the think times. If no cause has two thirds, the time for which the
-//! generator waited for the CPU while other programs ran is left out, and the rest is judged in the same way. If no
-//! cause has two thirds of that either, **both** fell behind.
+//! Otherwise, the side that caused at least two thirds of the lateness fell behind. The **target** causes the lateness
+//! of slots that wait for a free connection or are held back afterwards; the **generator** causes the rest: see
+//! [`lateness`](crate::recorded::lateness). If at least two thirds of the lateness was waiting for connections that
+//! were held during think times, the verdict is **think times**: neither side was slow, but there were too few
+//! connections for the think times. If no cause reaches two thirds, the time for which the generator waited for the CPU
+//! while other programs ran is left out, and the rest is judged again. If no cause reaches two thirds of the rest
+//! either, **both** fell behind.
 //!
 //! A **closed loop** has no schedule to follow.
 //!
-//! If a run ended before it began or in its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the
-//! requests failed, the **target is failing**, whatever the load was: the times of the other requests mean little. If
-//! half of the failed ones failed by limits of the generator's machine, the **generator is failing**.
+//! If a run ended before it began or during its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the
+//! requests failed, the **target is failing**, whatever the load was, because the times of the other requests mean
+//! little. If at least half of the failed requests failed because of limits of the generator's machine, the **generator
+//! is failing**.
 
 use crate::console::human::{float, percent};
 use crate::recorded::lateness::Lateness;
@@ -31,25 +32,25 @@ use std::time::Duration;
 pub(crate) struct Evidence {
     /// Operations started as a share of the requested ones.
     pub(crate) ratio: f64,
-    /// 99th percentile of the wait time.
+    /// The 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
-    /// 99th percentile of the service time.
+    /// The 99th percentile of the service time.
     pub(crate) service_p99: Duration,
     /// The causes of lateness.
     pub(crate) lateness: Lateness,
-    /// While the generator waited for the CPU, other programs had it for this share of the time.
+    /// The share of CPU time that other programs used while the generator waited for the CPU.
     pub(crate) others: f64,
     /// Operations failed per operation started.
     pub(crate) failed: f64,
     /// Operations failed because of limits of the generator's machine, per operation started.
     pub(crate) failed_by_generator: f64,
-    /// Rests that ended late, as a share of those that have ended.
+    /// Think times that ended late, as a share of all that ended.
     pub(crate) late: f64,
 }
 
 impl Evidence {
-    /// The evidence from the records of a run that started this share of its requested load. Other programs had this
-    /// share of the machine's CPU time, idle time left out.
+    /// Collects the evidence from the records of a run. `ratio` is the share of the requested load that was started.
+    /// `others` is the share of the machine's CPU time that other programs used, not counting idle time.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -71,28 +72,28 @@ impl Evidence {
 pub(crate) enum Verdict {
     /// The load followed the schedule.
     OnSchedule,
-    /// The target was too slow: workers were waiting for answers when slots fell due.
+    /// The target was too slow: workers were waiting for responses when slots fell due.
     TargetBehind,
     /// This program or its machine was too slow.
     GeneratorBehind,
-    /// Calls that rested had the connections.
+    /// Connections were held during think times.
     ThinkTimes,
     /// No single cause has two thirds of the lateness.
     BothBehind,
     /// Too many requests failed.
     TargetFailing,
-    /// Too many requests failed, at least half of them by limits of the generator's machine.
+    /// Too many requests failed, at least half of them because of limits of the generator's machine.
     GeneratorFailing,
-    /// There was no schedule: each request started when a connection was free for it.
+    /// There was no schedule: each request started when a connection was free.
     ClosedLoop,
-    /// The run was over before it began, or before its warm-up was.
+    /// The run ended before it began, or during its warm-up.
     NothingRecorded,
 }
 
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
 const MOST_LATE: f64 = 0.01;
-/// A cause with this share of the lateness is the only one in the verdict.
+/// The smallest share of the lateness with which a cause alone makes the verdict.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
@@ -113,13 +114,15 @@ impl Verdict {
         }
     }
 
-    /// This verdict, unless there was no schedule to follow. Failing requests are reported in either case.
+    /// Replaces the verdict of a closed loop, which has no schedule to follow. Failing requests are reported in either
+    /// case.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// The cause of most of it, if one has most. Without any lateness it can only have been the generator.
+    /// The cause with most of the lateness; `None` if no cause has most. Without any lateness, only the generator can
+    /// be the cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -131,12 +134,12 @@ impl Verdict {
         }
     }
 
-    /// Whether no request was late and few failed.
+    /// Whether the run was on schedule, or a closed loop, and few requests failed.
     pub(crate) fn is_well(self) -> bool {
         matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
     }
 
-    /// The verdict in one line, on a run with this lateness.
+    /// The verdict in one line, for a run with this lateness.
     pub(crate) fn headline(self, lateness: &Lateness) -> String {
         let text = match self {
             Verdict::BothBehind => return both(lateness),
@@ -179,7 +182,7 @@ impl Verdict {
     }
 }
 
-/// A sentence about time that the verdict leaves out, if the verdict would differ with it.
+/// Describes time that the verdict leaves out, if the verdict would differ with this time.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {
@@ -217,7 +220,7 @@ mod tests {
         ThinkTimes,
     };
 
-    /// The evidence of a run without faults.
+    /// The evidence of a run without problems.
     fn evidence() -> Evidence {
         Evidence {
             ratio: 1.0,
@@ -234,18 +237,18 @@ mod tests {
     #[test]
     fn the_table() {
         let cases = [
-            // ratio, p99 of wait and service in ms, lateness by target and generator, failed
+            // Columns: ratio, p99 of wait and service in ms, lateness caused by target and generator, failed share.
             (1.00, 0, 1, 0.0, 0.1, 0.0, OnSchedule),
             (1.00, 10, 1, 1.0, 1.0, 0.01, OnSchedule),
             (0.99, 0, 1, 1.0, 0.0, 0.0, OnSchedule),
-            // Late by a twentieth of the service time.
+            // Requests were late by a twentieth of the service time.
             (1.00, 50, 1_000, 1.0, 0.0, 0.0, OnSchedule),
-            // A stall: all started in the end, but late.
+            // After a stall, all requests started in the end, but late.
             (1.00, 1_900, 1, 99.0, 1.0, 0.0, TargetBehind),
             (1.00, 11, 1, 0.67, 0.33, 0.0, TargetBehind),
             (1.00, 11, 1, 0.66, 0.34, 0.0, BothBehind),
             (0.98, 0, 1, 0.9, 0.1, 0.0, TargetBehind),
-            // Connections were free and slots still late.
+            // Connections were free, but slots were late.
             (0.50, 5_000, 1, 0.34, 0.66, 0.0, BothBehind),
             (0.50, 5_000, 1, 0.33, 0.67, 0.0, GeneratorBehind),
             (1.00, 11, 1, 0.0, 0.1, 0.0, GeneratorBehind),
@@ -272,12 +275,12 @@ mod tests {
         for (target, generator, queued, others, expected) in [
             (64.0, 55.0, 50.0, 1.0, TargetBehind),
             (64.0, 55.0, 50.0, 0.5, TargetBehind),
-            // The generator's own threads had it.
+            // The generator's own threads used the CPU.
             (64.0, 55.0, 50.0, 0.3, BothBehind),
             (64.0, 55.0, 50.0, 0.0, BothBehind),
             (64.0, 55.0, 20.0, 1.0, BothBehind),
             (36.0, 64.0, 64.0, 1.0, TargetBehind),
-            // The machine took most of it.
+            // Other programs used most of the CPU time.
             (30.0, 70.0, 70.0, 1.0, GeneratorBehind),
             (0.0, 70.0, 70.0, 1.0, GeneratorBehind),
             (70.0, 30.0, 0.0, 1.0, TargetBehind),
@@ -337,7 +340,7 @@ mod tests {
         ] {
             assert_eq!(verdict(lateness, 0.0), expected, "{lateness:?}");
         }
-        // The request after a think time begins late, although all slots started in time.
+        // Requests after think times start late, although all slots started in time.
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.02), GeneratorBehind);
         assert_eq!(verdict(of(0.0, 1.0, 0.0), 0.01), OnSchedule);
         let told = BothBehind.sentence(&of(0.4, 0.3, 0.3));

@@ -1,4 +1,4 @@
-//! A run of a fleet, all nodes together: the account, and the sum of their results.
+//! Judges the run of a whole fleet: its account, and the sum of its nodes' results.
 
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
@@ -12,33 +12,33 @@ use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
 use std::time::Duration;
 
-/// The state of a run, with the results of its nodes.
+/// The state of a fleet's run, with the results of its nodes.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) name: String,
     pub(crate) status: RunStatus,
     pub(crate) account: Account,
     pub(crate) told: Told,
-    /// The requirements that do not hold.
+    /// The requirements that were missed.
     pub(crate) missed: Vec<String>,
 }
 
-/// The results of nodes.
+/// The results that nodes have reported.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// The sum of the results of all nodes that have reported any.
     pub(crate) sum: Option<Results>,
-    /// How many nodes have given them.
+    /// The number of nodes that have reported final results.
     pub(crate) given: usize,
-    /// Nodes with interim results only, and the time of the load up to which these go.
+    /// Nodes that have reported only interim results, with the time of the load up to which these go.
     pub(crate) so_far: Vec<(u16, Duration)>,
-    /// Results that can't be read.
+    /// The number of results that cannot be read.
     pub(crate) unreadable: usize,
 }
 
 impl Told {
     fn add(mut self, results: &NodeResults) -> Told {
-        // A node that ended without results, and without an interim report.
+        // The node ended without results and without an interim report.
         if results.bytes.is_empty() {
             return self;
         }
@@ -63,7 +63,7 @@ const INEXACT: &str = "the reported slots were on schedule, but the whole load m
      and those started twice.";
 
 impl Whole {
-    /// The state of the run with this name, from the data of the store.
+    /// Creates the state of the run with this name from the data in the store.
     pub(crate) fn new(
         name: &str,
         status: RunStatus,
@@ -74,8 +74,8 @@ impl Whole {
         Whole { name: name.to_owned(), status, account, told, missed: Vec::new() }
     }
 
-    /// Notes which of the criteria are missed. Criteria about slots use the account, and those about requests and times
-    /// the results of the nodes.
+    /// Records which criteria are missed. Criteria about slots are checked against the account, and criteria about
+    /// requests and times against the results of the nodes.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         let nothing = OperationStats::new();
         let stats = self.stats().unwrap_or(&nothing);
@@ -84,12 +84,12 @@ impl Whole {
         self.missed = criteria::missed(criteria, &figures);
     }
 
-    /// The sum of what all nodes have recorded.
+    /// The sum of the statistics of all nodes; `None` if no node has reported.
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
-    /// Times of the parts of all answers.
+    /// The times of the parts of responses on all nodes.
     pub(crate) fn own_times(&self) -> &[OwnTimes] {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
@@ -99,7 +99,7 @@ impl Whole {
         rates(&self.account)
     }
 
-    /// The verdict on the slots that nodes have reported. The account has the lost slots.
+    /// The verdict on the slots that nodes have reported. The account contains the lost slots.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -107,7 +107,7 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// The verdict in a sentence. Nodes that were on schedule may not have started the whole requested load.
+    /// The verdict in a sentence, which also says if the requested load was not started completely.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -117,7 +117,7 @@ impl Whole {
         Some(verdict.sentence(&stats.lateness))
     }
 
-    /// The requested load and the operations over time, on all nodes together.
+    /// The requested load and the operations over time, summed over all nodes.
     pub(crate) fn over_time(&self) -> OverTime {
         let shape = self.status.shape.parse::<Shape>().ok();
         let asked = |from, to| {
@@ -159,7 +159,7 @@ impl Whole {
         }
     }
 
-    /// Whether each slot was started once, and all that was required holds.
+    /// Whether each slot was started exactly once, and all requirements hold.
     pub(crate) fn is_well(&self) -> bool {
         self.account.is_exact() && self.missed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Stands in for TLS in builds without it. Options and URLs that need TLS are errors.
+//! Replaces TLS in builds without it. Options and URLs that need TLS cause errors.
 
 use super::trust::{Identity, Tls, Trust};
 use anyhow::bail;

@@ -1,4 +1,5 @@
-//! Lists the header fields that a request may have once (RFC 9110, section 5.3): those whose values are not lists.
+//! Lists the header fields that a request may contain only once, because their values are not lists (RFC 9110, section
+//! 5.3).
 
 use anyhow::ensure;
 use hyper::header::{
@@ -37,15 +38,15 @@ const ONCE: [HeaderName; 25] = [
     USER_AGENT,
 ];
 
-/// Whether a request may have this field once.
+/// Whether a request may contain this field only once.
 pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Rejects a field that may occur once and occurs twice: servers use one of the two, or reject both.
+/// Rejects a field that must not occur twice. Servers use only one of the two, or reject the request.
 ///
 /// # Errors
-/// The first such field.
+/// Returns an error about the first such field.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {

@@ -35,15 +35,15 @@ impl Name {
     }
 }
 
-/// Opens TLS over streams. Clones share the configuration.
+/// Opens TLS connections over streams. Clones share the configuration.
 #[derive(Clone)]
 pub(crate) struct Connector(TlsConnector);
 
 impl Connector {
-    /// A connector for TLS 1.2 and 1.3 that offers HTTP/2 or HTTP/1.1.
+    /// Creates a connector for TLS 1.2 and 1.3 that offers HTTP/2 or HTTP/1.1.
     ///
     /// # Errors
-    /// A file cannot be used, or its key does not belong to the certificate.
+    /// Fails if a file cannot be used, or if the key does not belong to the certificate.
     pub(crate) fn new(
         trust: Trust<'_>,
         identity: Option<Identity<'_>>,
@@ -72,7 +72,7 @@ pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 
-/// The TLS failure, if TLS caused the error.
+/// The reason for a TLS failure, if TLS caused the error.
 pub(crate) fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }
@@ -157,7 +157,7 @@ fn roots_of(path: &Path, roots: &mut RootCertStore) -> anyhow::Result<()> {
     certificates(path)?.into_iter().try_for_each(|certificate| Ok(roots.add(certificate)?))
 }
 
-/// Trusts any certificate, but checks that the server has the certificate's key.
+/// Accepts any certificate, but checks that the server has the private key of its certificate.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Defines trusted certificates, the client's own certificate, and the reasons for TLS failures.
+//! Defines which certificates the client trusts, the client's own certificate, and the reasons for TLS failures.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ pub(crate) enum Trust<'a> {
     System,
     /// Certificates in a PEM file.
     File(&'a Path),
-    /// Only this certificate, as PEM: the embedded target's.
+    /// Only this PEM certificate, which is that of the embedded target.
     Only(&'a str),
     /// Every certificate.
     Anyone,

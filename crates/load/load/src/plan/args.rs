@@ -1,4 +1,4 @@
-//! Defines the options of `nanopace plan`. The texts here are its `--help` page.
+//! Defines the options of `nanopace plan`. Their doc comments are its `--help` page.
 
 use crate::console::human::positive_duration;
 use crate::load::schedule::args::ScheduleArgs;
@@ -23,7 +23,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Show this much of the load [default: all of it; the first minute of one without an end]
+    /// Show this much of the load [default: all; the first minute if it has no end]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
@@ -35,7 +35,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write when each request is to start, in seconds, one per line; - is standard output
+    /// Write the intended start of each request in seconds, one per line; - is standard output
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Draws the load over time with characters.
+//! Draws the load over time as a text chart.
 
 use super::outline::Outline;
 use crate::console::axis::{TimeAxis, short_count};
@@ -8,12 +8,12 @@ use std::fmt::{self, Display, Formatter};
 
 /// The width of the numbers at the left.
 const LABEL: usize = 9;
-/// The least number of columns for a time label below the chart.
+/// The smallest number of columns for a time label below the chart.
 const MOMENT: u64 = 12;
 /// The round values for the height of a row, within a factor of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
-/// The rate, and the number of requests so far, over time.
+/// The rate and the number of requests over time.
 #[derive(Debug)]
 pub(crate) struct Chart<'plan> {
     /// The load to draw.
@@ -43,7 +43,7 @@ impl Chart<'_> {
         label: fn(f64) -> String,
     ) -> fmt::Result {
         let most = heights.iter().copied().fold(0.0, f64::max);
-        // A load without requests also has an axis.
+        // A load without requests also gets an axis.
         let each = round_up(if most > 0.0 { most } else { 1.0 } / f64::from(rows), &ROUND);
         for row in (0..rows).rev() {
             let top = f64::from(row + 1) * each;
@@ -70,7 +70,7 @@ impl Chart<'_> {
     }
 }
 
-/// The column at this fraction of the width.
+/// The column at this share of the width.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of columns")]
 fn at(part: f64, columns: usize) -> usize {
     (part * human::float(columns as u64)).round() as usize

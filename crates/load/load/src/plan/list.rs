@@ -11,7 +11,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// The number of starts written between two checks of the clock and the interrupt.
 const BATCH: usize = 4_096;
 
-/// Writes starts until there are no more, or an interrupt arrives.
+/// Writes starts until no more are left, or until an interrupt arrives.
 pub(crate) fn write(
     mut starts: impl Iterator<Item = Duration>,
     to: impl Write,
@@ -37,7 +37,7 @@ pub(crate) fn write(
     to.flush()
 }
 
-/// Shows the progress.
+/// Shows the progress, and notices an interrupt.
 struct Watch {
     progress: Progress,
     shown: Instant,

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
 use std::time::Duration;
 
-/// The part that is shown of a load without an end.
+/// The part of a load without an end that is shown.
 const STRETCH: Duration = Duration::from_secs(60);
 
 /// A load whose starts can be generated repeatedly.
@@ -15,14 +15,14 @@ pub(crate) struct PlannedLoad<'plan> {
     pub(crate) schedule: &'plan ScheduleArgs,
     pub(crate) shape: Shape,
     pub(crate) shard: Shard,
-    /// The time from which nothing starts, if the duration is limited.
+    /// The duration of the load, if it is limited. No request starts at this time or later.
     duration: Option<Duration>,
-    /// The most requests that may start.
+    /// The largest number of requests.
     requests: u64,
 }
 
 impl PlannedLoad<'_> {
-    /// The load that the options describe. Reads and checks its recording, if there is one.
+    /// Creates the load that the options describe. Reads and checks the recording, if there is one.
     pub(crate) fn new(args: &PlanArgs) -> anyhow::Result<PlannedLoad<'_>> {
         let schedule = &args.schedule;
         schedule.arrivals()?;
@@ -39,7 +39,7 @@ impl PlannedLoad<'_> {
         })
     }
 
-    /// Whether the load ends.
+    /// Whether the load has an end.
     pub(crate) fn has_end(&self) -> bool {
         let is_limited = self.duration.is_some() || self.requests < u64::MAX;
         is_limited || self.schedule.is_replay() || self.shape.duration().is_some()
@@ -48,7 +48,7 @@ impl PlannedLoad<'_> {
     /// The intended starts.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
-        // A run starts no slot at the exact end of its shape either.
+        // As in a run, no slot starts at the exact end of the shape.
         let ends = [self.duration, self.shape.duration()];
         let end = ends.into_iter().flatten().min().unwrap_or(Duration::MAX);
         let most = usize::try_from(self.requests).unwrap_or(usize::MAX);
@@ -58,7 +58,7 @@ impl PlannedLoad<'_> {
     /// The end of the part that is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
-            // Right after the last start.
+            // The part ends just after the last start.
             let last = self.starts()?.last().unwrap_or_default();
             return Ok(last + Duration::from_nanos(1));
         }
@@ -71,8 +71,8 @@ impl PlannedLoad<'_> {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// The end of a load that is limited by its requests: just after the first start beyond the limit, so that n
-    /// requests take n intervals. Several requests may start at the same time.
+    /// The end of a load that is limited by its number of requests: just after the first start beyond the limit, so
+    /// that n requests take n intervals. Several requests can start at the same time.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

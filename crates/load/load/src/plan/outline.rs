@@ -4,7 +4,7 @@ use super::load::PlannedLoad;
 use crate::console::human;
 use std::time::Duration;
 
-/// The number of columns that are kept. The columns of the picture and of usual terminals are computed from these.
+/// The number of columns that are computed. All other numbers of columns are interpolated from these.
 const FINE: usize = 6_000;
 
 /// The part of a load that is shown.
@@ -12,14 +12,14 @@ const FINE: usize = 6_000;
 pub(crate) struct Outline {
     /// The end of the part; it begins at the start of the load.
     pub(crate) end: Duration,
-    /// The number of requests until the start and until the end of each column.
+    /// The number of requests before the start and before the end of each column.
     starts: Vec<f64>,
-    /// The expected numbers by the shape, without random arrivals; `None` for a recording.
+    /// The expected numbers according to the shape, without random arrivals; `None` for a recording.
     shape: Option<Vec<f64>>,
 }
 
 impl Outline {
-    /// The outline of a load, or of its beginning if it has no end.
+    /// Computes the outline of a load, or of its beginning if the load has no end.
     pub(crate) fn new(load: &PlannedLoad<'_>) -> anyhow::Result<Outline> {
         let arrivals = load.schedule.arrivals()?;
         let end = load.end(&arrivals)?;
@@ -39,7 +39,7 @@ impl Outline {
         self.starts[FINE]
     }
 
-    /// The number of requests until the start of the load, and until the end of each of `columns` columns.
+    /// The number of requests before the start of the load, and before the end of each of `columns` columns.
     pub(crate) fn counts(&self, columns: usize) -> Vec<f64> {
         resample(&self.starts, columns)
     }
@@ -62,7 +62,7 @@ fn resample(counts: &[f64], columns: usize) -> Vec<f64> {
     (0..=columns).map(count).collect()
 }
 
-/// The number of starts until the beginning and until the end of each column. All starts are before `end`.
+/// Counts the starts before the beginning and before the end of each column. All starts are before `end`.
 fn tally(starts: impl Iterator<Item = Duration>, end: Duration, columns: usize) -> Vec<f64> {
     let mut counts = vec![0.0; columns + 1];
     for start in starts {

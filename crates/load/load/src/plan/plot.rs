@@ -1,4 +1,4 @@
-//! Draws the load over time as a picture.
+//! Draws the load over time as an SVG image.
 
 use super::outline::Outline;
 use crate::console::axis::{TimeAxis, short_count};
@@ -17,16 +17,16 @@ const COUNT: RGBColor = RGBColor(170, 60, 20);
 type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 type Point = (f64, f64);
 
-/// The picture as an SVG string.
+/// Returns the image as an SVG string.
 pub(crate) fn svg(outline: &Outline, title: &str) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), outline, title)
-        // As a string, the error does not borrow the drawing.
+        // The error is converted to a string, which does not borrow the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
 
-/// A line in a panel of its own.
+/// A line with its own panel.
 struct PlotLine {
     points: Vec<Point>,
     name: &'static str,
@@ -71,7 +71,7 @@ fn sums(outline: &Outline) -> Vec<Point> {
     moments(outline).into_iter().zip(outline.counts(COLUMNS)).collect()
 }
 
-/// The beginnings and ends of columns, in seconds.
+/// The start and end times of columns, in seconds.
 fn moments(outline: &Outline) -> Vec<f64> {
     let column = outline.end.as_secs_f64() / human::float(COLUMNS as u64);
     (0..=COLUMNS as u64).map(|index| column * human::float(index)).collect()

@@ -10,11 +10,11 @@ const MOMENTS: u64 = 6_000;
 /// The number of columns in which the starts of a recording are counted for these rates.
 const COLUMNS: usize = 100;
 
-/// The description of the load, its duration and its number of requests.
+/// Displays the load, its duration and its number of requests.
 pub(crate) struct Summary<'plan> {
     /// The load.
     pub(crate) load: &'plan PlannedLoad<'plan>,
-    /// The part that is shown.
+    /// The part of the load that is shown.
     pub(crate) outline: &'plan Outline,
 }
 

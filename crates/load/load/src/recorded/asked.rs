@@ -1,19 +1,19 @@
-//! Counts how much of the load was requested between the moments of a measurement.
+//! Counts how much of the load was requested between two moments of a run.
 
 use nanopace::{Ledger, Nanos};
 
-/// The load from its beginning to a moment, as its pacer counts it.
+/// The load from its start to a moment, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
-    /// How many slots have an intended start before the moment, if no policy moves them.
+    /// The number of slots whose intended start is before the moment, if no late policy moves them.
     pub(crate) slots: u64,
-    /// `slots` with the part of the next slot that has passed by then. For random arrivals, the number of slots on
-    /// average.
+    /// The number of slots, including the elapsed fraction of the next slot. For random arrivals, the expected number
+    /// of slots.
     pub(crate) count: f64,
 }
 
 impl AskedLoad {
-    /// The part of it that came after an earlier moment.
+    /// The part of the load that came after an earlier moment.
     pub(crate) fn since(self, earlier: AskedLoad) -> AskedLoad {
         AskedLoad {
             slots: self.slots.saturating_sub(earlier.slots),
@@ -22,20 +22,20 @@ impl AskedLoad {
     }
 }
 
-/// The state at the end of the schedule.
+/// The state of a run at the end of its schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
-    /// The end on the schedule.
+    /// The end of the schedule.
     pub(crate) at: Nanos,
-    /// When the load ended, if it did; otherwise `at`. A run ends later than its load if the last slot started late.
+    /// The end of the load if it ended; otherwise `at`. A run ends later than its load if the last slot started late.
     pub(crate) asked_until: Nanos,
-    /// The load before that, with the warm-up.
+    /// The load until then, including the warm-up.
     pub(crate) asked: AskedLoad,
-    /// The part of it that is recorded.
+    /// The recorded part of the load.
     pub(crate) recorded: AskedLoad,
-    /// How many of these must have started if none was late.
+    /// The number of recorded slots that must have started if none was late.
     pub(crate) required: f64,
-    /// The pacer's ledger when the end was noticed, without what was due after it: up to an interval
-    /// before it if the last recorded slot was admitted.
+    /// The pacer's ledger when the end was noticed, without time after the end. If the last recorded slot was admitted,
+    /// the ledger ends up to one interval earlier.
     pub(crate) ledger: Ledger,
 }

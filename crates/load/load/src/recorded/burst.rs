@@ -1,13 +1,14 @@
-//! Computes how long a burst ratio would hold slots back in a generator without any delay of its own.
+//! Computes how long a strictness above 1 would hold slots back in a generator without delays.
 //!
-//! A late slot begins a second line, on which the schedule advances faster by the ratio; slots start when both lines
-//! have reached them. The line of the pacer also begins at slots that are late because of the generator. This one
-//! begins at slots that had to wait for the target. There is one for all threads, as for the schedule.
+//! Under such a strictness, slots start when two lines have reached them. The first line is the schedule. The second
+//! line begins at a late slot, and advances faster than the schedule by the strictness. The pacer's second line also
+//! begins at slots that are late because of the generator. The line in this module begins only at slots that had to
+//! wait for the target. All threads share one line, as they share the schedule.
 
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;
 
-/// The second line.
+/// The second line of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct BurstLine {
     ratio: f64,
@@ -18,7 +19,7 @@ pub(crate) struct BurstLine {
 #[derive(Clone, Copy, Debug)]
 struct Last {
     intended: Nanos,
-    /// When the generator without delays would have started it.
+    /// The time at which a generator without delays would have started the slot.
     start: Nanos,
 }
 
@@ -29,20 +30,20 @@ impl Last {
 }
 
 impl BurstLine {
-    /// The line of a strictness, if it has one.
+    /// The line for a strictness; `None` unless the strictness is above 1.
     pub(crate) fn new(strictness: Strictness) -> Option<BurstLine> {
         let last = Last { intended: Nanos::ZERO, start: Nanos::ZERO };
         let line = BurstLine { ratio: strictness.get(), last };
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// For how long a slot that has a connection since `free`, and waits at `now`, was held back.
+    /// How long a slot that has had a connection since `free`, and still waits at `now`, has been held back.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// For how long a slot that starts now was held back. Slots after it may start later because of it, unless
-    /// one of them has started already.
+    /// Records the start of a slot, and returns how long it was held back. This can delay later slots, unless one of
+    /// them has already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {
@@ -60,8 +61,8 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// How long slots every 10 ms are held back by a ratio of 2, whose connections are free then, and
-    /// which start then.
+    /// How long slots, one every 10 ms, are held back by a strictness of 2. Each slot is given with the time at which a
+    /// connection is free and the time at which it starts.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);

@@ -1,15 +1,17 @@
-//! Computes how certain a percentile is: its 95 % confidence interval, from one run.
+//! Computes how certain a percentile is: its 95 % confidence interval, estimated from one run.
 //!
-//! Neighbouring response times depend on each other: a request that comes after a slow one waits, too. So a run has
-//! less information than the same number of independent times. How much less is the *design effect*: the variance of
+//! Consecutive response times depend on each other: a request after a slow request also waits. So a run contains less
+//! information than the same number of independent times. The *design effect* says how much less. It is the variance of
 //! the share of times up to the percentile, as measured between batches of the run ([`OverTime::batches`]), divided by
-//! its value for independent times. Where neighbouring batches are still alike, it grows by `(1 + r) / (1 - r)` with
-//! their correlation `r` (Tafazzoli and Wilson, *Skart*, 2011). The number of times, divided by the design effect, is
-//! the effective number (Korn and Graubard, 1998). The binomial distribution of that number gives the two ranks between
-//! which the percentile lies; the times at these ranks are the interval (Woodruff, 1952).
+//! the variance for independent times. If neighbouring batches are still correlated, the design effect is multiplied by
+//! `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011). The number of times,
+//! divided by the design effect, is the effective number (Korn and Graubard, 1998). The binomial distribution of that
+//! number gives the two ranks between which the percentile lies. The times at these ranks are the ends of the interval
+//! (Woodruff, 1952).
 //!
-//! The simulations in its tests show where it holds: the run must be long compared with the time over which times
-//! depend on each other. If fewer than ten effective times lie beyond a percentile, its interval is *rough*.
+//! The simulations in the tests show when the interval is valid: the run must be long compared with the time over which
+//! response times depend on each other. If fewer than ten effective times lie beyond a percentile, its interval is
+//! *rough*.
 
 #[cfg(test)]
 pub(crate) mod simulated;
@@ -22,30 +24,30 @@ use super::stats::OperationStats;
 use crate::console::human::float;
 use hdrhistogram::Histogram;
 
-/// With fewer batches than this, there is no interval.
+/// The smallest number of batches for which an interval is computed.
 pub(crate) const LEAST_BATCHES: usize = 4;
 
-/// How many effective times must lie beyond a percentile for a reliable interval.
+/// The number of effective times that must lie beyond a percentile for a reliable interval.
 const LEAST_BEYOND: f64 = 10.0;
 
-/// For the normal distribution: 95 % of the values lie within this many standard deviations, and 80 % within `Z_80`.
+/// Quantiles of the normal distribution: 95 % of the values lie within `Z` standard deviations, and 80 % within `Z_80`.
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
-/// Batches are hardly more alike than this in a run that is long enough to be judged at all.
+/// The largest correlation between batches that is used. It is hardly exceeded in a run that is long enough.
 const MOST_ALIKE: f64 = 0.8;
 
-/// The range of a percentile, in 95 of 100 such runs. In nanoseconds.
+/// The 95 % confidence interval of a percentile, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
-    /// `None` if it lies beyond all measured times.
+    /// `None` if the upper end lies beyond all measured times.
     pub(crate) high: Option<u64>,
-    /// Whether there are too few times to rely on it.
+    /// Whether there are too few times for a reliable interval.
     pub(crate) is_rough: bool,
 }
 
-/// The times of a run, and its batches.
+/// The times of a run, in total and in batches.
 #[derive(Debug)]
 pub(crate) struct Confidence<'run> {
     pub(crate) stats: &'run OperationStats,
@@ -53,22 +55,22 @@ pub(crate) struct Confidence<'run> {
 }
 
 impl<'run> Confidence<'run> {
-    /// The confidence in what a run recorded.
+    /// Creates the confidence intervals for the records of a run.
     pub(crate) fn new(stats: &'run OperationStats, over_time: &OverTime) -> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// The wait times, by when they were due.
+    /// The wait times, in batches by due time.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// The service times, by when they ended.
+    /// The service times, in batches by completion time.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// The response times, by when they were due.
+    /// The response times, in batches by due time.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -90,16 +92,15 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// The range of the time at this share. `None` for the greatest of all, which has no interval, and if there are too
-    /// few times.
+    /// The interval of the time at this quantile. `None` for the quantiles 0 and 1, and if there are too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
         is_known.then(|| self.range_of(quantile, self.effective(quantile)))
     }
 
-    /// How far that interval reaches to its wider side, as a part of the time itself. None where it can't be
-    /// relied on.
+    /// The distance from the time to the farther end of its interval, as a share of the time. `None` if the interval is
+    /// not reliable.
     pub(crate) fn reach(&self, quantile: f64) -> Option<f64> {
         let range = self.range(quantile).filter(|range| !range.is_rough)?;
         let time = self.sample.times.value_at_quantile(quantile);
@@ -107,7 +108,7 @@ impl Batched<'_> {
         Some(float(below.max(above)) / float(time.max(1)))
     }
 
-    /// The range if they count as `effective` independent times.
+    /// The interval if the times are worth `effective` independent times.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
@@ -119,7 +120,7 @@ impl Batched<'_> {
         }
     }
 
-    /// The number of independent times that they count as.
+    /// The number of independent times that carry the same information.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -127,7 +128,7 @@ impl Batched<'_> {
         effective(if off(&below) < off(&above) { &below } else { &above })
     }
 
-    /// The times up to this one, with or without those in the same bucket.
+    /// In each batch, the share of times up to `time`, with or without the times in the same bucket.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -138,7 +139,7 @@ impl Batched<'_> {
     }
 }
 
-/// How many times there are, and how many of them are up to a limit.
+/// The number of all times, and the number of those up to a limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -151,7 +152,7 @@ impl Share {
     }
 }
 
-/// All batches together.
+/// The sum of all batches.
 pub(crate) fn whole(shares: &[Share]) -> Share {
     shares.iter().fold(Share::default(), |sum, share| Share {
         counted: sum.counted + share.counted,
@@ -159,12 +160,12 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// The number of independent times that all of them count as.
+/// The number of independent times that carry the same information as all batches.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// The variance of a share, divided by its value for independent times. At least 1.
+/// The variance of a share, divided by the variance for independent times; at least 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
@@ -172,7 +173,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// The variance of the count in all batches together, where `all` of each is known.
+/// The variance of the sum of `counted` over all batches, where `all` of each batch is known.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
@@ -181,13 +182,14 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
         return 0.0;
     }
     let alike = off.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / squares;
-    // A correlation that may well be chance counts as zero.
+    // A correlation that is likely to be chance counts as zero.
     let alike = if alike > Z_80 / batches.sqrt() { alike.min(MOST_ALIKE) } else { 0.0 };
     squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
-/// The two shares of `effective` times between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial
-/// distribution, by the first terms of Cornish and Fisher, and with half a time for its steps.
+/// The two ranks, as shares, between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial distribution of
+/// `effective` times. Uses the first terms of the Cornish-Fisher expansion, and adds half a time because the
+/// distribution has steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();
     let middle = quantile + (Z * Z - 1.0) * (1.0 - 2.0 * quantile) / (6.0 * effective);
@@ -195,8 +197,8 @@ fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     (middle - reach, middle + reach)
 }
 
-/// 97.5 % of Student's distribution: Abramowitz and Stegun, 26.7.5. Off by 1 % for 3 degrees of freedom, and by
-/// less for more.
+/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3 degrees of
+/// freedom, and less for more.
 pub(crate) fn student(degrees: f64) -> f64 {
     let z = Z;
     let terms = [
@@ -207,7 +209,7 @@ pub(crate) fn student(degrees: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees) + z
 }
 
-/// A number of batches, to calculate with.
+/// Converts a number of batches for calculations.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

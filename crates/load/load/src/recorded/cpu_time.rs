@@ -1,18 +1,19 @@
-//! CPU time that the load threads used and wanted. It distinguishes a slow target from a generator that lacks CPU time.
+//! Measures the CPU time that the load threads used and needed. This distinguishes a slow target from a generator that
+//! lacks CPU time.
 
 use std::time::Duration;
 
-/// CPU time of a thread, or a sum over threads.
+/// The CPU time of a thread, or the sum for several threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
-    /// Time in which it ran.
+    /// The time in which the thread ran.
     pub(crate) had: Duration,
-    /// Time in which it ran or was ready to run.
+    /// The time in which the thread ran or was ready to run.
     pub(crate) wanted: Duration,
 }
 
 impl CpuTime {
-    /// Time in which it was ready to run, and did not.
+    /// The time in which the thread was ready to run, but did not run.
     pub(crate) fn queued(self) -> Duration {
         self.wanted.saturating_sub(self.had)
     }
@@ -26,12 +27,12 @@ impl CpuTime {
     }
 }
 
-/// The time of each thread since `then`.
+/// The CPU time of each thread since `then`.
 pub(crate) fn since(now: &[CpuTime], then: &[CpuTime]) -> Vec<CpuTime> {
     now.iter().zip(then).map(|(now, then)| now.since(*then)).collect()
 }
 
-/// The time of all threads together. None if it is not known.
+/// The sum for all threads. `None` if there are no values.
 pub(crate) fn sum(times: Vec<CpuTime>) -> Option<CpuTime> {
     let add = |a: CpuTime, b: CpuTime| CpuTime { had: a.had + b.had, wanted: a.wanted + b.wanted };
     times.into_iter().reduce(add)

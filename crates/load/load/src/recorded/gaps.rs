@@ -1,17 +1,17 @@
-//! Gap quality: how even the starts are, independent of their mean.
+//! Measures how even the starts are, independent of their mean rate.
 //!
-//! Clumps can have a perfect average. So each gap between two neighbouring starts of all workers is compared with the
-//! requested load in its time: there should be one slot in it.
+//! Starts in clumps can have exactly the right mean rate. So each gap between two consecutive starts of all workers is
+//! compared with the load requested during the gap, which should be one slot.
 
-/// Judges the gaps between starts, given in order.
+/// Judges the gaps between starts. Starts must be given in order.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// How many slots had been requested at the last start.
+    /// The number of slots that had been requested at the last start.
     last: Option<f64>,
     count: f64,
     near: f64,
-    /// The mean of the gaps, in slots, and the sum of squared distances
-    /// from that mean. (Welford's method: no second pass, and no cancellation.)
+    /// The mean of the gaps, in slots, and the sum of squared distances from the mean. (Welford's method needs no
+    /// second pass and avoids cancellation.)
     mean: f64,
     squares: f64,
 }
@@ -26,12 +26,13 @@ pub(crate) struct Quality {
 }
 
 impl Gaps {
-    /// The gap from the last start to the next one is not judged: the load changes between them.
+    /// Excludes the gap between the last start and the next one, because the load changes in between.
     pub(crate) fn cut(&mut self) {
         self.last = None;
     }
 
-    /// The next start, not before the previous one, when `asked` slots had been requested, parts of slots included.
+    /// Records the next start, which is not before the previous one. `asked` slots, including fractions, had been
+    /// requested by then.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
@@ -48,7 +49,7 @@ impl Gaps {
         self.squares += distance * (relative - self.mean);
     }
 
-    /// The quality so far. Nothing before the second start, or if all starts are at one moment.
+    /// The quality so far. `None` before the second start, or if all starts are at the same moment.
     pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,
@@ -62,14 +63,14 @@ mod tests {
     use super::*;
     use crate::console::human::float;
 
-    /// Feeds the starts, in microseconds, at `hz` slots per second.
+    /// Records starts, given in microseconds, of a load of `hz` slots per second.
     fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
             gaps.start(float(*us) * hz * 1e-6);
         }
     }
 
-    /// The quality of starts at these microseconds, at 100/s: the nominal gap is 10 000 us.
+    /// The quality of starts, given in microseconds, at 100/s, where the nominal gap is 10 000 us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
         let mut gaps = Gaps::default();
         show(&mut gaps, 100.0, starts_us);
@@ -92,13 +93,13 @@ mod tests {
 
     #[test]
     fn the_edges_of_the_quarter_count_as_near() {
-        // Gaps 7.5 and 12.5 ms around a mean of 10: standard deviation 2.5.
+        // The gaps are 7.5 and 12.5 ms: mean 10, standard deviation 2.5.
         assert_quality(quality(&[0, 7_500, 20_000]), 1.0, 0.25);
     }
 
     #[test]
     fn clumps_with_a_perfect_mean_are_seen() {
-        // Gaps 0, 20, 0, 20 ms: mean 10, standard deviation 10, none near.
+        // The gaps are 0, 20, 0, 20 ms: mean 10, standard deviation 10, none within 25 % of nominal.
         assert_quality(quality(&[0, 0, 20_000, 20_000, 40_000]), 0.0, 1.0);
     }
 

@@ -1,22 +1,22 @@
-//! Counts operations by their labels.
+//! Counts operations by label.
 
 use super::operation::Operation;
 use super::percentiles::{Sample, record};
 use crate::load::details::Traffic;
 use hdrhistogram::Histogram;
 
-/// With more labels than this, the others are one.
+/// The largest number of labels. Operations with further labels are counted together.
 const MOST: usize = 100;
 
-/// The name under which labels beyond [`MOST`] are reported.
+/// The name under which operations with further labels are reported.
 const OTHERS: &str = "others";
 
-/// The operations of each label, in the order in which labels first occurred.
+/// The operations of each label, in the order in which the labels first occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The operations of one label that ended. Times are kept to two digits: each thread has them for each
-/// label, and all of them are added up several times a second.
+/// The ended operations with one label. Times have only two digits, because each thread stores them for each label, and
+/// all of them are added up several times a second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
@@ -27,19 +27,19 @@ pub(crate) struct Labelled {
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
-    /// Whether it is reported although no operation of it has ended.
+    /// Whether the label is reported even if none of its operations has ended.
     pub(crate) is_expected: bool,
 }
 
 impl Labels {
-    /// From now on these labels are reported, whether any of their operations has ended or not.
+    /// Makes these labels be reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;
         }
     }
 
-    /// Counts the end of an operation, if it has a label.
+    /// Counts the end of an operation if it has a label.
     pub(crate) fn end(&mut self, operation: &Operation) {
         let details = operation.answer.details;
         let Some(label) = details.label else { return };
@@ -53,18 +53,18 @@ impl Labels {
         labelled.traffic += details.traffic;
     }
 
-    /// Adds what others have counted.
+    /// Adds the counts of `others`.
     pub(crate) fn add(&mut self, others: &Labels) {
         others.iter().for_each(|other| self.add_one(other));
     }
 
-    /// Adds what others have counted of one label.
+    /// Adds the counts of another record of one label.
     pub(crate) fn add_one(&mut self, other: &Labelled) {
         let labelled = self.labelled(&other.label);
         for (sum, part) in
             labelled.histograms().into_iter().zip([&other.service, &other.response, &other.bounds])
         {
-            // To add nothing takes as long as to add something.
+            // Adding an empty histogram would take as long as adding a full one.
             if !part.is_empty() {
                 *sum += part;
             }
@@ -73,7 +73,7 @@ impl Labels {
         labelled.is_expected |= other.is_expected;
     }
 
-    /// Forgets all operations, and keeps the memory.
+    /// Resets all counts, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         for labelled in self.0.iter_mut().filter(|labelled| !labelled.response.is_empty()) {
             labelled.histograms().into_iter().for_each(Histogram::reset);
@@ -81,7 +81,7 @@ impl Labels {
         }
     }
 
-    /// The labels with at least one ended operation, and those that are expected.
+    /// The labels with at least one ended operation, and the labels that are expected.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
@@ -116,17 +116,17 @@ impl Labelled {
         [&mut self.service, &mut self.response, &mut self.bounds]
     }
 
-    /// How many operations completed.
+    /// The number of operations that completed.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// How many operations failed.
+    /// The number of operations that failed.
     pub(crate) fn failed(&self) -> u64 {
         self.bounds.len()
     }
 
-    /// The response times and their lower bounds.
+    /// The response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
@@ -140,7 +140,7 @@ pub(crate) mod tests {
     use crate::recorded::operation::Answer;
     use nanopace::Nanos;
 
-    /// An operation that had this label and took so long.
+    /// An operation with this label that took `ms` milliseconds.
     pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
         let outcome = if is_well { Ok(()) } else { Err(FailureKind::new("refused")) };
         let traffic = Traffic { read: 2, written: 1, items: 4, retried: 1 };
@@ -150,7 +150,7 @@ pub(crate) mod tests {
         Operation { intended_start: Nanos::ZERO, end, answer }
     }
 
-    /// For each label: how many completed, how many failed, and the items.
+    /// For each label, the numbers of completed operations, failed operations, and items.
     fn counts(labels: &Labels) -> Vec<(&str, u64, u64, u64)> {
         fn count(it: &Labelled) -> (&str, u64, u64, u64) {
             (&it.label, it.completed(), it.failed(), it.traffic.items)

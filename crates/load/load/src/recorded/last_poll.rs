@@ -1,61 +1,61 @@
-//! When a load thread last polled for responses, and for how long it could not poll.
+//! Tracks when a load thread last polled for responses, and for how long it could not poll.
 //!
-//! A response may have arrived at any time since the thread last found nothing. Where a thread sleeps until something
-//! happens, the response arrives when it wakes. But a thread that was stopped, or was busy, or waited for the CPU finds
-//! responses that have been there for longer. All of that time counts as the generator's: the target may have responded
-//! at its beginning.
+//! A response may have arrived at any time since the thread last polled without finding one. If a thread sleeps until
+//! something happens, the response arrives when the thread wakes. But a thread that was stopped, was busy, or waited
+//! for the CPU finds responses that arrived earlier. All of that time counts as the generator's, because the target may
+//! have responded at its beginning.
 //!
-//! A thread that sleeps wakes for a **beat** every 10 ms. If the beat comes later than that, the thread could not poll
-//! meanwhile. If it neither ran nor was queued for the CPU in that time, it was **stopped**: by a signal, with its
-//! whole machine, or by a suspended one. Then others may have been stopped with it, and no request in flight is charged
-//! to the target for that time, whenever its response is found.
+//! A sleeping thread wakes for a **beat** every 10 ms. If the beat is late, the thread could not poll in the meantime.
+//! If the thread neither ran nor was queued for the CPU in that time, it was **stopped**: by a signal, or because its
+//! whole machine was stopped or suspended. In that case, other threads may have been stopped as well, so the time is
+//! not charged to the target for any request in flight, whenever its response is found.
 //!
-//! Between two beats a thread that wakes may have had to wait for the CPU. The system counts how long that took in
-//! total, and this time is divided evenly among the wake-ups.
+//! Between two beats, a thread may have to wait for the CPU each time it wakes. The system reports the total of these
+//! waits, which is divided evenly among the wake-ups.
 
 use super::cpu_time::CpuTime;
 use super::think_times::HICCUP;
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// How long a thread sleeps at most.
+/// The longest time that a thread sleeps.
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
-/// A thread is stuck if its beat is later than this.
+/// A thread whose beat is late by more than this is stuck.
 pub(crate) const STUCK: Duration = Duration::from_secs(1);
-/// Timers are coarse.
+/// The inaccuracy of timers.
 const GRACE: Duration = Duration::from_millis(2);
-/// A thread was stopped if there is no explanation for more than this.
+/// A thread was stopped if more than this much time has no other explanation.
 const UNEXPLAINED: Duration = Duration::from_millis(8);
 /// A poll that takes longer than this has slept.
 const AT_ONCE: Duration = Duration::from_micros(5);
 
-/// The state of a thread's polls for responses in flight.
+/// The state of a thread that polls for responses in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// Since when it has slept, if it does.
+    /// The time since which the thread has slept; `None` if it is awake.
     asleep: Option<Nanos>,
-    /// When it has woken last.
+    /// The time at which the thread last woke.
     woke: Nanos,
-    /// Responses that it finds until it sleeps again have arrived since then.
+    /// The earliest possible arrival time of responses that the thread finds before it sleeps again.
     looked: Nanos,
-    /// `looked`, but without a stop just before it woke.
+    /// Like `looked`, but after a stop just before the thread woke, this is the end of the stop.
     counted: Nanos,
-    /// When it wakes by itself at the latest.
+    /// The latest time at which the thread wakes for its beat.
     due: Nanos,
-    /// How long it was stopped, in total.
+    /// The total time for which the thread was stopped.
     stopped: Duration,
-    /// Its CPU time until the last beat, and how often it has woken since then.
+    /// The thread's CPU time at the last beat, and the number of times that it has woken since then.
     processor: CpuTime,
     wakes: u32,
-    /// How long it waited for the CPU each time it woke, before that beat.
+    /// The mean time that the thread waited for the CPU at each wake-up before the last beat.
     queued: Duration,
-    /// How long it had waited for the CPU and been stopped, in total, when it was last in time.
+    /// The total times for which the thread had waited for the CPU and been stopped, when it was last on time.
     in_time: [Duration; 2],
-    /// Whether it waits for an answer, and for nothing else, from start to end.
+    /// Whether the thread makes one blocking call at a time, and waits for nothing else.
     blocks: bool,
 }
 
-/// When a request was sent, and how long its thread had been stopped until then.
+/// The time at which a request was sent, and the total time for which its thread had been stopped by then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     at: Nanos,
@@ -63,7 +63,7 @@ pub(crate) struct Sent {
 }
 
 impl LastPoll {
-    /// The state of a thread that is awake now, and has no beat yet.
+    /// The state of a thread that is awake and has not had a beat.
     pub(crate) fn new(now: Nanos) -> LastPoll {
         LastPoll {
             asleep: None,
@@ -80,12 +80,13 @@ impl LastPoll {
         }
     }
 
-    /// From now on the thread waits inside of its calls, one at a time: it finds each response when it arrives.
+    /// Marks the thread as waiting inside of its calls, one at a time. Such a thread finds each response when it
+    /// arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }
 
-    /// The thread goes to sleep, and has had this CPU time.
+    /// Records that the thread goes to sleep. `processor` returns the CPU time that it has used.
     pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
@@ -94,10 +95,10 @@ impl LastPoll {
         self.asleep = Some(now);
     }
 
-    /// The thread wakes, and has had this CPU time.
+    /// Records that the thread wakes. `processor` returns the CPU time that it has used.
     pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
-        // Responses that were there before it polled have arrived since it last woke.
+        // If the poll did not sleep, the responses that it found have arrived since the thread last woke.
         let looked = if slept > AT_ONCE { now.min(self.due) } else { self.woke };
         self.counted = looked;
         if self.is_stop(now - looked, processor) {
@@ -108,25 +109,25 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// A beat of the thread, which has had this CPU time. There will be another one.
+    /// Records a beat of the thread, which has used this CPU time. Another beat will follow.
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
     }
 
-    /// Whether its beat is late by [`STUCK`] and `allowed` more, so that another one may never come.
+    /// Whether the thread's beat is late by more than [`STUCK`] plus `allowed`, so that it may never come.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
 
-    /// How long it waits for the CPU each time it wakes.
+    /// The mean time that the thread waits for the CPU at each wake-up.
     pub(crate) fn queued(&self) -> Duration {
         self.queued
     }
 
-    /// How much of the time by which the thread is late may be due to its waiting for the CPU, since it was last in
-    /// time. A stop of the thread is another possible reason.
+    /// How much of a delay `late` may be due to waiting for the CPU since the thread was last on time. Time for which
+    /// the thread was stopped is subtracted from the delay first.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;
@@ -134,42 +135,42 @@ impl LastPoll {
         unstopped.min(queued.saturating_sub(then_queued))
     }
 
-    /// The thread starts something, which is late by this time because of the thread.
+    /// Records that the thread starts an operation, which is late by this time because of the thread.
     pub(crate) fn starts(&mut self, late: Duration) {
         if late <= HICCUP {
             self.in_time = self.lost();
         }
     }
 
-    /// How long it has waited for the CPU and been stopped, in total.
+    /// The total times for which the thread has waited for the CPU and been stopped.
     fn lost(&self) -> [Duration; 2] {
         [self.processor.queued(), self.stopped]
     }
 
-    /// The time until which arrived responses would have been found by now.
+    /// The time up to which all arrived responses have been found by `now`.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
 
-    /// A request is sent now.
+    /// Records that a request is sent.
     pub(crate) fn send(&self, now: Nanos) -> Sent {
         Sent { at: now, stopped: self.stopped }
     }
 
-    /// How long the thread was stopped since a request was sent.
+    /// How long the thread has been stopped since a request was sent.
     pub(crate) fn stopped_since(&self, sent: Sent) -> Duration {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// Returns the part of the service time of a request that is the target's, for a response found at `now`. The rest may be
-    /// due to the generator.
+    /// The part of a request's service time that the target caused, for a response found at `now`. The rest may be due
+    /// to the generator.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Whether this much time has passed while the thread neither slept nor wanted the CPU.
+    /// Whether at least this much time has passed in which the thread neither ran nor waited for the CPU.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED
@@ -193,12 +194,12 @@ mod tests {
         assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
         last_poll.beat(Nanos::ZERO, queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(100));
-        // It was stopped for 250 ms meanwhile.
+        // Meanwhile, the thread was stopped for 250 ms.
         last_poll.sleeps(Nanos::ZERO, || queued(600));
         last_poll.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(50));
         assert_eq!(last_poll.queued_of(ms(200)), Duration::ZERO);
-        // Where the system has stopped saying it, nothing is known.
+        // If the system stops reporting CPU time, the cause is unknown.
         last_poll.beat(Nanos::ZERO, CpuTime::default());
         assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
     }

@@ -1,25 +1,25 @@
-//! Splits lateness between the target and the generator.
+//! Attributes lateness to the target or the generator.
 //!
-//! A slot that starts late has waited for a connection and for this program. A generator without any delay of its own
-//! would have started it as soon as a connection was free for it. So each thread keeps, beside its real connections,
-//! **ideal** ones: those of such a generator, with the same slots and the same service times. The time that a slot
-//! waits until an ideal connection is free is attributed to the target, and the rest to the generator.
+//! A slot that starts late has waited for a connection, for this program, or for both. A generator without delays would
+//! start the slot as soon as a connection is free. So each thread simulates **ideal** connections in addition to its
+//! real ones: the connections of such a generator, with the same slots and the same service times. The time that a slot
+//! waits for a free ideal connection is attributed to the target, and the rest to the generator.
 //!
-//! Under a burst ratio the schedule itself holds slots back, to make up for lost time slowly. The time that a slot of
-//! such a generator would wait for that reason is counted separately: see [`burst`](super::burst). It is late because
-//! the target was.
+//! Under a strictness above 1, the schedule itself holds slots back, to make up for lost time slowly. The time for
+//! which a generator without delays would hold a slot back is counted separately: see [`burst`](super::burst). Such a
+//! slot is late because the target was late before.
 //!
-//! A schedule that stopped, or that gave slots up, is moved, and the ideal connections with it: the backlog at that
-//! time remains. A generator without delays gives up fewer slots, or none, so it is moved by less: never so far that it
-//! would start later than the real one.
+//! A schedule that stopped, or gave slots up, is moved to later times. The ideal connections are moved with it, so the
+//! backlog at that time remains. A generator without delays would give up fewer slots, so the ideal connections are
+//! moved by less: never so far that they would start a slot later than the real connections.
 //!
-//! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several
-//! servers (*On the theory of queues with many servers*, 1955): a slot takes the connection that is
-//! free first, and keeps it for its service time.
+//! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several servers (*On the theory
+//! of queues with many servers*, 1955): a slot takes the connection that is free first, and keeps it for its service
+//! time.
 //!
-//! A call may *rest* between its requests, as scenarios do for think times. Then there is a second set of ideal
-//! connections, to a target that responds at once. If a slot waits even for these, there are too few connections. A
-//! rest that ends late makes its next request late: that counts as the generator's, too.
+//! A call may *rest* between its requests, as scenarios do for think times. For such calls, there is a second set of
+//! ideal connections, to a target that responds at once. If a slot has to wait even for these, there are too few
+//! connections. If a rest ends late, its next request is late, which also counts as the generator's lateness.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
@@ -31,16 +31,16 @@ use std::time::Duration;
 /// Seconds of lateness, summed over slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
-    /// Spent waiting for a free connection.
+    /// Waiting for a free connection.
     pub(crate) target: f64,
-    /// Spent by this program and its machine.
+    /// Delays of this program and its machine.
     pub(crate) generator: f64,
-    /// How much of that was spent waiting for the CPU.
+    /// The part of the generator's lateness that was spent waiting for the CPU.
     #[serde(default)]
     pub(crate) queued: f64,
-    /// Held back by a burst ratio, which spreads what the target made late before.
+    /// Holding back by a strictness above 1, because the target caused lateness before.
     pub(crate) held: f64,
-    /// Spent waiting for a connection whose call rested.
+    /// Waiting for a connection that was held by a resting call.
     #[serde(default)]
     pub(crate) resting: f64,
 }
@@ -51,7 +51,7 @@ impl Lateness {
         self.target + self.generator + self.held + self.resting
     }
 
-    /// The share of each cause that made requests late. Empty without lateness.
+    /// The share of each cause. Empty if there was no lateness.
     pub(crate) fn shares(&self) -> Vec<(&'static str, f64)> {
         let causes = [
             ("target", self.target),
@@ -63,7 +63,7 @@ impl Lateness {
         causes.map(|(cause, seconds)| (cause, seconds / self.total())).collect()
     }
 
-    /// Both together.
+    /// The sum of two records.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
         Lateness {
             target: self.target + other.target,
@@ -74,7 +74,7 @@ impl Lateness {
         }
     }
 
-    /// The lateness of `slots` slots like this one.
+    /// The lateness of `slots` slots that are as late as this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -82,45 +82,45 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// The same without this share of the time that was spent waiting for the CPU.
+    /// The lateness without this share of the time that was spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// The same if this much of the generator's lateness was spent waiting for the CPU.
+    /// The lateness if this much of the generator's part was spent waiting for the CPU.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
 
-    /// The same if this much of the lateness that seems to be the target's is due to calls that rested.
+    /// Reattributes this much of the target's lateness to calls that rested.
     pub(crate) fn but_for_rests(self, rests: Duration) -> Lateness {
         let resting = rests.as_secs_f64().min(self.target);
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot in the same proportions. Lateness that was held counts as the target's.
+    /// Splits `seconds` that belong to no slot in the proportions of the causes. Holding back counts as the target's.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
-        // Rounding may make them more than all.
+        // Because of rounding, the parts may exceed the total.
         let generator = part(self.generator).min(seconds);
         let resting = part(self.resting).min(seconds - generator);
         let queued = part(self.queued).min(generator);
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// The target's share, if there is any lateness. Slots that were held back are late because of the target.
+    /// The target's share; `None` if there was no lateness. Slots that were held back are late because of the target.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
 
-    /// The share of waiting for the CPU, if there is any lateness.
+    /// The share of waiting for the CPU; `None` if there was no lateness.
     pub(crate) fn queued_share(&self) -> Option<f64> {
         self.share(self.queued)
     }
 
-    /// The share of calls that rested, if there is any lateness.
+    /// The share of resting calls; `None` if there was no lateness.
     pub(crate) fn resting_share(&self) -> Option<f64> {
         self.share(self.resting)
     }
@@ -131,39 +131,39 @@ impl Lateness {
     }
 }
 
-/// The connections of a generator without delays.
+/// The simulated connections of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct IdealConnections {
-    /// When those became free that are not in use, on a schedule that was never moved.
+    /// The times since which unused connections are free, on a schedule that was never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// The time given up by the real schedule that such a generator would have had to give up too.
+    /// The part of the time given up by the real schedule that this generator would have given up too.
     given_up: Duration,
-    /// How much later than by the ideal generator the last slot was started.
+    /// By how much the last slot started later than in the ideal generator.
     behind: Duration,
 }
 
-/// A start as it was, and as it would have been.
+/// The start of a slot, both in the real and in the ideal generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// When it was.
+    /// The real start.
     pub(crate) actual: Nanos,
-    /// When a connection was free for it.
+    /// The time at which an ideal connection was free.
     pub(crate) free: Nanos,
-    /// How long the schedule held it back from then on.
+    /// How long the schedule held the slot back after that.
     pub(crate) held: Duration,
     /// By how much the ideal connections had been moved.
     pub(crate) moved: Duration,
 }
 
 impl IdealConnections {
-    /// `connections`, all free.
+    /// Creates `connections` connections, all of them free.
     pub(crate) fn new(connections: usize) -> IdealConnections {
         let free_since = vec![Reverse(Nanos::ZERO); connections].into();
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
-    /// A slot with this intended start starts `now`. `moved` is by how much the schedule has been moved by then, and
-    /// `burst` may hold late slots back.
+    /// Records that a slot with this intended start starts `now`. `moved` is the time by which the schedule has been
+    /// moved, and `burst` may hold late slots back.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -180,12 +180,14 @@ impl IdealConnections {
         start
     }
 
-    /// The slot that was started at `start` is done after `busy`. The schedule did not stop in that time.
+    /// Records that the slot that started at `start` ended after the busy time `busy`. The schedule must not have
+    /// stopped in between.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// When one of these is free, if those `in_use` are done after their busy time so far.
+    /// The time at which the first ideal connection is free, if those `in_use` end after their busy time so far. `None`
+    /// if there is no connection.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -196,13 +198,13 @@ impl IdealConnections {
         until.chain(since).min().map(|since| since + self.ahead(moved))
     }
 
-    /// By how much the ideal connections are moved, if the schedule is by `moved`.
+    /// By how much the ideal connections are moved if the schedule is moved by `moved`.
     fn ahead(&self, moved: Duration) -> Duration {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. `looked` is when the thread last polled for
-    /// responses, and `moved` is by how much the schedule has been moved.
+    /// The lateness, at `now`, of a slot that has not started. `looked` is when the thread last polled for responses,
+    /// and `moved` is the time by which the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -212,7 +214,8 @@ impl IdealConnections {
         burst: Option<&BurstLine>,
     ) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
-            // All connections are in use. A generator without delays would be ahead by this much.
+            // All connections are in use. A generator without delays would be ahead by `behind`, plus the time since
+            // the last poll.
             let all = (now - intended).as_secs_f64();
             let unseen = now - looked.max(intended).min(now);
             let generator = (self.behind + unseen).as_secs_f64().min(all);
@@ -225,12 +228,12 @@ impl IdealConnections {
 }
 
 impl Start {
-    /// How late it was because of the generator.
+    /// The lateness that the generator caused.
     pub(crate) fn by_generator(&self) -> Duration {
         (self.actual - self.free).saturating_sub(self.held)
     }
 
-    /// How late it was, and why.
+    /// The lateness of this start by cause.
     pub(crate) fn lateness(&self, intended: Nanos) -> Lateness {
         Lateness {
             target: (self.free - intended).as_secs_f64(),
@@ -240,7 +243,7 @@ impl Start {
         }
     }
 
-    /// The same, if `rests` is the start by a target that answers at once.
+    /// The lateness by cause, if `rests` is the start with a target that responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
@@ -261,8 +264,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Runs slots, given as (intended start, actual start, service time) in ms, over connections,
-    /// each until its end before the next that needs it. Returns the sums in ms, rounded.
+    /// Starts slots, given as (intended start, actual start, service time) in ms, on `connections` connections. An
+    /// operation ends before the next slot that needs its connection. Returns the sums in ms, rounded.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
@@ -286,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_stall_of_the_target_is_the_targets() {
-        // One connection is held for 500 ms; the slots after it start one after the other.
+        // One connection is busy for 500 ms; the slots after that start one after the other.
         let slots: Vec<_> =
             [(0, 0, 500)].into_iter().chain((1..=10).map(|i| (i * 10, 500 + (i - 1), 1))).collect();
         let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
@@ -295,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_stall_of_the_generator_is_its_own_although_connections_are_busy_afterwards() {
-        // Nothing starts for 500 ms. Then the slots follow each other on one connection.
+        // No slot starts for 500 ms. After that, the slots follow each other on one connection.
         let slots: Vec<_> = (1..=10).map(|i| (i * 10, 500 + (i - 1) * 5, 5)).collect();
         let waits: u64 = slots.iter().map(|(intended, actual, _)| actual - intended).sum();
         assert_eq!(sums(1, &slots), (0, waits));
@@ -303,9 +306,9 @@ mod tests {
 
     #[test]
     fn each_has_its_part() {
-        // The connection is free at 30. The slot due at 10 starts at 50.
+        // The connection is free at 30 ms. The slot due at 10 ms starts at 50 ms.
         assert_eq!(sums(1, &[(0, 0, 30), (10, 50, 1)]), (20, 20));
-        // With a second connection nothing was in the way.
+        // With a second connection, the slot did not have to wait for the target.
         assert_eq!(sums(2, &[(0, 0, 30), (10, 50, 1)]), (0, 40));
     }
 
@@ -318,7 +321,7 @@ mod tests {
             ideal.end(start, ms(30));
         }
         let round = |seconds: f64| (seconds * 1e3).round();
-        // Connections are free at 30. The slot that is due at 20 may start at 35, and starts at 50.
+        // Connections are free at 30 ms. The slot that is due at 20 ms may start at 35 ms, and starts at 50 ms.
         for (due, now, expected) in [(10, 30, [20.0, 0.0, 0.0]), (20, 50, [10.0, 15.0, 5.0])] {
             for lateness in [
                 ideal.unstarted(at(due), at(now), at(now), Duration::ZERO, line.as_ref()),
@@ -375,7 +378,7 @@ mod tests {
     }
 
     proptest! {
-        /// With any rounding, no part is negative or more than the total.
+        /// Whatever the rounding, no part is negative or exceeds the total.
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
             for target in [target, 0.0] {

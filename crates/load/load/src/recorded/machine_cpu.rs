@@ -1,20 +1,20 @@
-//! CPU use of the whole machine during a run, and the clock rate: what other programs took.
+//! Reads the CPU use of the whole machine and its clock rate during a run, to show how much other programs used.
 
 use crate::console::human::float;
 
-/// Fewer ticks than this, about a second of one core, are not reported.
+/// The smallest number of ticks, about a second of one core, for which shares are reported.
 const LEAST_TICKS: u64 = 100;
 
-/// Ticks of all cores together, since the machine was started.
+/// Ticks of all cores since the machine was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MachineCpu {
     all: u64,
     idle: u64,
-    /// Taken by the host of a virtual machine.
+    /// Ticks taken by the host of a virtual machine.
     stolen: u64,
-    /// This program's own.
+    /// Ticks used by this program.
     own: u64,
-    /// The clock rate of the fastest core, where the system reports it.
+    /// The clock rate of the fastest core, if the system reports it.
     khz: Option<u64>,
 }
 
@@ -25,12 +25,12 @@ pub(crate) struct Meanwhile {
     /// The share of other programs and the system.
     pub(crate) others: f64,
     pub(crate) idle: f64,
-    /// How fast the fastest of them ran at first, and at last.
+    /// The clock rate of the fastest core at the first and at the last reading.
     pub(crate) khz: Option<[u64; 2]>,
 }
 
 impl Meanwhile {
-    /// The share of other programs in the time in which the CPUs were not idle.
+    /// The share of other programs in the time in which CPUs were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -38,8 +38,8 @@ impl Meanwhile {
 }
 
 impl MachineCpu {
-    /// From the texts of Linux' `/proc/stat`, of `/proc/self/stat`, and of `scaling_cur_freq` of each core that has
-    /// one.
+    /// Parses the texts of Linux' `/proc/stat`, `/proc/self/stat`, and the `scaling_cur_freq` of each core that has
+    /// this file.
     pub(crate) fn parse(
         machine: &str,
         program: &str,
@@ -49,7 +49,7 @@ impl MachineCpu {
         Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
-    /// The CPU use since an `earlier` reading. `None` if that was just before.
+    /// The CPU use since an `earlier` reading. `None` if too little time has passed.
     pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
         let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);
@@ -62,7 +62,8 @@ impl MachineCpu {
     }
 }
 
-/// `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`, and what guests had, which the first two have in them.
+/// Parses `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`. The times of guests that follow are ignored, because
+/// USER and NICE include them.
 fn parse_machine(text: &str) -> Option<MachineCpu> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
@@ -71,7 +72,8 @@ fn parse_machine(text: &str) -> Option<MachineCpu> {
     Some(MachineCpu { all, idle: idle + iowait, stolen, ..MachineCpu::default() })
 }
 
-/// `PID (NAME) STATE ...`: of the fields after the name, which may have anything in it, the 12th and 13th.
+/// Parses `PID (NAME) STATE ...`, where the name may contain any character. The 12th and 13th fields after the name are
+/// added.
 fn parse_program(text: &str) -> Option<u64> {
     let (_, fields) = text.rsplit_once(')')?;
     let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
@@ -110,7 +112,7 @@ mod tests {
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // The counters are read one after the other, so a tick may be missing; and iowait may decrease.
+            // The counters are read one after the other, so a tick may be missing. iowait may decrease.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),
@@ -123,7 +125,7 @@ mod tests {
         let of_others = |all: u64, idle: u64, stolen: u64, own: u64| {
             at(1_000 + all, 500 + idle, 10 + stolen, 7 + own).since(first).map(Meanwhile::of_others)
         };
-        // 100 ticks were not idle: the host had 20, and other programs 50.
+        // 100 ticks were not idle. The host took 20, and other programs used 50.
         assert_eq!(of_others(200, 100, 20, 30), Some(0.7));
         assert_eq!(of_others(200, 200, 0, 0), Some(0.0));
         let [slow, fast] = [Some(800), Some(3_400)].map(|khz| MachineCpu { khz, ..first });

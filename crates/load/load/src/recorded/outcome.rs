@@ -1,4 +1,4 @@
-//! Records the outcomes of slots, by when they were due.
+//! Records the outcomes of slots by due time.
 
 use super::percentiles::{Sample, record};
 use crate::load::kind::FailureKind;
@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The end of a slot.
+/// How a slot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Ending {
     Completed,
     Failed(FailureKind),
-    /// Started, and given up when the run was over.
+    /// Started, but given up at the end of the run.
     Unfinished,
     /// Not started before the schedule ended.
     Unstarted,
@@ -31,37 +31,37 @@ impl Display for Ending {
     }
 }
 
-/// The end of some slots with about the same intended start.
+/// The outcome of one or more slots with about the same intended start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
-    /// How late they were started, if they were.
+    /// How late the slots started, if they started.
     pub(crate) wait_time: Option<Duration>,
-    /// From the intended start to the end. It is a lower bound, unless they completed.
+    /// The time from the intended start to the end. It is a lower bound unless the slots completed.
     pub(crate) response_time: Duration,
     pub(crate) ending: Ending,
     pub(crate) slots: u64,
 }
 
-/// The outcomes of the slots that were due in a short time, whenever they ended.
+/// The outcomes of the slots that were due in a span of time, whenever they ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) endings: BTreeMap<Ending, u64>,
-    /// To two digits, as all times here.
+    /// The wait times. All times here have two digits.
     pub(crate) wait: Histogram<u64>,
     pub(crate) response: Histogram<u64>,
     pub(crate) bounds: Histogram<u64>,
 }
 
 impl Due {
-    /// Empty counts.
+    /// Creates empty counts.
     pub(crate) fn new() -> Due {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         let (wait, response) = (histogram.clone(), histogram.clone());
         Due { endings: BTreeMap::new(), wait, response, bounds: histogram }
     }
 
-    /// Counts slots that were due in it.
+    /// Counts slots that were due in this span.
     pub(crate) fn count(&mut self, outcome: &Outcome) {
         let &Outcome { wait_time, response_time, ending, slots, .. } = outcome;
         *self.endings.entry(ending).or_default() += slots;
@@ -74,7 +74,7 @@ impl Due {
         }
     }
 
-    /// Adds those of another time.
+    /// Adds the outcomes of another span.
     pub(crate) fn add(&mut self, other: &Due) {
         for (ending, slots) in &other.endings {
             *self.endings.entry(*ending).or_default() += slots;
@@ -84,12 +84,12 @@ impl Due {
         self.bounds += &other.bounds;
     }
 
-    /// How many ended in this way.
+    /// The number of slots that ended in this way.
     pub(crate) fn ended(&self, ending: Ending) -> u64 {
         self.endings.get(&ending).copied().unwrap_or_default()
     }
 
-    /// How many failed, and why.
+    /// The kinds of failures, each with its number of slots.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (FailureKind, u64)> {
         self.endings.iter().filter_map(|(ending, slots)| match ending {
             Ending::Failed(failure) => Some((*failure, *slots)),
@@ -102,7 +102,7 @@ impl Due {
         self.response.len()
     }
 
-    /// The response times and their lower bounds.
+    /// The response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

@@ -1,4 +1,4 @@
-//! Records the load and the operations over time, in a bounded number of intervals however long the run is.
+//! Records the load and the operations over time, in a number of intervals that is limited for runs of any length.
 
 use super::outcome::{Due, Outcome};
 use super::percentiles::Sample;
@@ -7,39 +7,39 @@ use crate::console::human;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// More intervals are not kept: then each two neighbours become one.
+/// The largest number of intervals. If there are more, each two neighbours are joined.
 pub(crate) const MOST: usize = 300;
 
-/// More batches than this are not made.
+/// The largest number of batches.
 const MOST_BATCHES: usize = 64;
 
-/// A part of the run. Moments are times since the start of the schedule.
+/// A part of the run. Times are relative to the start of the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// How many slots were requested.
+    /// The number of requested slots.
     pub(crate) asked: f64,
-    /// The backlog at its end; of several intervals, the largest of these.
+    /// The backlog at the end of the interval. For joined intervals, the largest of their backlogs.
     pub(crate) backlog: Backlog,
-    /// The operations in it.
+    /// The operations in the interval.
     pub(crate) brief: Brief,
-    /// The outcomes of the slots that were due in it, whenever they ended.
+    /// The outcomes of the slots that were due in the interval, whenever they ended.
     pub(crate) due: Due,
 }
 
-/// Slots that are due and not started.
+/// The slots that are due but have not started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Backlog {
     pub(crate) slots: u64,
-    /// How long they take at the requested rate.
+    /// The time that the slots take at the requested rate.
     pub(crate) time: Duration,
 }
 
-/// The operations of a short time. Starts are counted when they start, everything else when it ends.
+/// The operations in a span of time. Starts are counted at the start of operations, everything else at their end.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
-    /// The wait times, to two digits as all times here.
+    /// The wait times. All times here have two digits.
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
     /// The response times, with lower bounds for operations that did not complete.
@@ -47,12 +47,12 @@ pub(crate) struct Brief {
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) failed: u64,
-    /// How many had an answer, of any status.
+    /// The number of operations with a response of any status.
     pub(crate) answered: u64,
 }
 
 impl Brief {
-    /// Empty counts.
+    /// Creates empty counts.
     pub(crate) fn new() -> Brief {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         Brief {
@@ -65,7 +65,7 @@ impl Brief {
         }
     }
 
-    /// All operations of a record as if they were of one short time.
+    /// Counts all operations of `stats` as if they had happened in one span.
     pub(crate) fn of(stats: &OperationStats) -> Brief {
         let mut brief = Brief::new();
         brief.failed = stats.failed();
@@ -88,24 +88,24 @@ impl Brief {
         }
     }
 
-    /// The response times and their lower bounds.
+    /// The response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Operations that were started.
+    /// The number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// Operations that succeeded.
+    /// The number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 }
 
 impl Interval {
-    /// How long it is.
+    /// The length of the interval.
     pub(crate) fn length(&self) -> Duration {
         self.to.saturating_sub(self.from)
     }
@@ -120,7 +120,7 @@ impl Interval {
         human::float(self.brief.started()) / self.length().as_secs_f64()
     }
 
-    /// Adds what follows.
+    /// Joins the next interval to this one.
     pub(crate) fn join(&mut self, next: &Interval) {
         self.to = self.to.max(next.to);
         self.asked += next.asked;
@@ -130,27 +130,28 @@ impl Interval {
     }
 }
 
-/// Intervals in order of time, of about the same length.
+/// Intervals of about the same length, in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct OverTime {
     intervals: Vec<Interval>,
-    /// How many of those that were added make one, and how many the last one has of them.
+    /// `each` is the number of added intervals that are joined into one; `last` is this number for the last interval so
+    /// far.
     each: usize,
     last: usize,
 }
 
 impl OverTime {
-    /// No intervals yet.
+    /// Creates a record without intervals.
     pub(crate) fn new() -> OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// The intervals, none of them empty.
+    /// The intervals. None of them has length zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// Adds what follows. An interval without any length belongs to the one before it.
+    /// Adds the next interval. An interval of length zero is joined to the one before it.
     pub(crate) fn add(&mut self, interval: Interval) {
         let is_full = self.last == self.each && interval.from < interval.to;
         match self.intervals.last_mut() {
@@ -165,22 +166,22 @@ impl OverTime {
         self.last = (self.last + 1).min(self.each);
     }
 
-    /// Counts slots in the interval in which they were due, at this moment.
+    /// Counts slots in the interval in which they were due.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         let behind = self.intervals.partition_point(|interval| interval.from <= due);
-        // The end of the schedule belongs to its last interval.
+        // The end of the schedule belongs to the last interval.
         if let Some(interval) = self.intervals.get_mut(behind.saturating_sub(1)) {
             interval.due.count(outcome);
         }
     }
 
-    /// The intervals, joined to `most` at most, each of 1, 2, 4 or so on of them.
+    /// The intervals, joined so that at most `most` remain. The number of intervals joined into one is a power of two.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// The run in batches, for estimates of the variance between them: 33 to 64 of them, if there are as many
-    /// intervals.
+    /// The intervals joined into batches, for estimates of the variance between batches. There are 33 to 64 batches if
+    /// there are enough intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }
@@ -193,7 +194,7 @@ impl OverTime {
     }
 }
 
-/// Joins each group of `each` neighbours into one.
+/// Joins each group of `each` consecutive intervals into one.
 fn joined(intervals: &[Interval], each: usize) -> Vec<Interval> {
     let join_all = |chunk: &[Interval]| {
         let mut all = chunk[0].clone();
@@ -208,7 +209,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Intervals given by their ends in milliseconds, the requested slots, and how many started.
+    /// Intervals from (start in ms, end in ms, requested slots, started operations).
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {

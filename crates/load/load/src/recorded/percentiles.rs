@@ -1,4 +1,4 @@
-//! Distributions of times, as percentiles.
+//! Computes percentiles of distributions of times.
 
 use crate::console::human::{self, float};
 use hdrhistogram::Histogram;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 pub(crate) const GROWS: &str = "a histogram without a given range grows as needed";
 
-/// The time that the share `quantile` of all values does not exceed.
+/// The time that a share `quantile` of all values does not exceed.
 pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// A percentage as a share. Dividing by 100 would round twice, and then name the next rank of a histogram.
+/// Converts a percentage to a share. Dividing by 100 would round twice, and could give the next rank of a histogram.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
@@ -20,19 +20,19 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 /// Times, some of which may be known only as lower bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample<'run> {
-    /// All of them, in nanoseconds.
+    /// All times, including lower bounds, in nanoseconds.
     pub(crate) times: &'run Histogram<u64>,
-    /// The times that are lower bounds; `None` if no time can be one.
+    /// The times that are lower bounds; `None` if there are none.
     pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
 
 impl<'run> Sample<'run> {
-    /// Times that were all measured.
+    /// Creates a sample of measured times.
     pub(crate) fn exact(times: &'run Histogram<u64>) -> Sample<'run> {
         Sample { times, bounds: None }
     }
 
-    /// Times. Those in `bounds` are lower bounds.
+    /// Creates a sample of times, of which those in `bounds` are lower bounds.
     pub(crate) fn bounded(
         times: &'run Histogram<u64>,
         bounds: &'run Histogram<u64>,
@@ -40,18 +40,17 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: Some(bounds).filter(|bounds| !bounds.is_empty()) }
     }
 
-    /// Whether there is no time.
+    /// Whether the sample contains no times.
     pub(crate) fn is_empty(self) -> bool {
         self.times.is_empty()
     }
 
-    /// How many are lower bounds.
+    /// The number of lower bounds.
     pub(crate) fn at_least(self) -> u64 {
         self.bounds.map_or(0, Histogram::len)
     }
 
-    /// Whether the time at this share is only a lower bound: it would be longer if those that are
-    /// lower bounds were long enough.
+    /// Whether the time at this quantile is only a lower bound: it would be longer if the lower bounds grew enough.
     pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);
@@ -59,27 +58,26 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// The time at this share if all lower bounds were longer than everything measured; none if it would
-    /// be one of them.
+    /// The time at this quantile if all lower bounds were longer than every measured time; `None` if it would then be a
+    /// lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
         let mut measured = self.times.clone();
         measured.subtract(bounds).expect("lower bounds are among the times");
-        // The middle of the rank: its end might be rounded to the next one. For a time that stands for several, 0 is
-        // the share of the least.
+        // Uses the middle of the rank, because its end might be rounded to the next rank. For the least time, the
+        // quantile is 0, because a bucket contains several times.
         let part = if quantile > 0.0 { (rank - 0.5) / float(measured.len()) } else { 0.0 };
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// The time at this share in words, with `sign` before it if it is a lower bound; none if there is
-    /// no time.
+    /// Formats the time at this quantile, with `sign` before it if it is a lower bound. `None` if there are no times.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// The mean in words, likewise.
+    /// Formats the mean, with `sign` before it if some times are lower bounds. `None` if there are no times.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
@@ -89,12 +87,12 @@ impl<'run> Sample<'run> {
 
 /// Records a time this many times.
 pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
-    // 584 years fit. A longer time counts as that.
+    // A u64 can store up to 584 years. A longer time is recorded as that.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);
 }
 
-/// A distribution in nanoseconds, in the form of the JSON output: null where the count is 0.
+/// A distribution in nanoseconds, as the JSON output contains it. All values are null if the count is 0.
 #[derive(Debug, Serialize)]
 pub(crate) struct Percentiles {
     count: u64,
@@ -108,7 +106,7 @@ pub(crate) struct Percentiles {
 }
 
 impl Percentiles {
-    /// The percentiles of a histogram of nanoseconds.
+    /// Computes the percentiles of a histogram of nanoseconds.
     pub(crate) fn new(times: &Histogram<u64>) -> Percentiles {
         let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
         Percentiles {
@@ -136,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// By definition: it is a bound if it grows when all lower bounds do.
+        /// By definition, a percentile is a lower bound if it grows when all lower bounds grow.
         #[test]
         fn a_bound_is_what_grows_with_the_bounds(
             measured in prop::collection::vec(0_u64..5_000_000, 0..60),

@@ -1,8 +1,8 @@
-//! Reads how often a program used up its CPU quota, from the statistics of its cgroup (`cpu.stat` of Linux).
+//! Reads how often a program used up its CPU quota, from the statistics of its cgroup (Linux' `cpu.stat`).
 //!
-//! A quota gives a cgroup so much CPU time in each period, usually of 100 ms. When it is used up, no thread of the
-//! cgroup and of those below it runs until the next period begins. So the quota of a pod or a service may be that of a
-//! cgroup above the program's own.
+//! A quota gives a cgroup a fixed CPU time in each period, which is usually 100 ms. When this time is used up, no
+//! thread of the cgroup or of its descendants runs until the next period begins. The quota of a pod or a service may
+//! belong to a cgroup above the program's own.
 
 use crate::console::human::float;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use std::time::Duration;
 /// The counters of a cgroup, since its start or over a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quota {
-    /// In which some of its threads wanted to run.
+    /// The number of periods in which threads of the cgroup wanted to run.
     pub(crate) periods: u64,
-    /// In which it used up its quota.
+    /// The number of periods in which the quota was used up.
     pub(crate) throttled: u64,
-    /// How long its threads could not run because of that, summed over CPUs.
+    /// How long threads could not run because of the quota, summed over CPUs.
     pub(crate) time: Duration,
 }
 
 impl Quota {
-    /// From the text of a `cpu.stat`: of version 2 in microseconds, of version 1 in nanoseconds. None if the cgroup has
-    /// no quota to count.
+    /// Parses a `cpu.stat`. Times are microseconds in version 2 and nanoseconds in version 1. `None` if the cgroup has
+    /// no quota.
     pub(crate) fn parse(text: &str) -> Option<Quota> {
         let number = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(' '));
@@ -32,7 +32,7 @@ impl Quota {
         Some(Quota { periods: number("nr_periods")?, throttled: number("nr_throttled")?, time })
     }
 
-    /// The share of periods in which it was used up.
+    /// The share of periods in which the quota was used up.
     pub(crate) fn share(self) -> f64 {
         float(self.throttled) / float(self.periods.max(self.throttled).max(1))
     }
@@ -46,16 +46,16 @@ impl Quota {
     }
 }
 
-/// The quota that kept the program from running for the longest time between two readings of the same files. `None` if
-/// no quota did.
+/// The quota that stopped the program for the longest time between two readings of the same files. `None` if no quota
+/// did.
 pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Option<Quota> {
     let both =
         now.iter().zip(earlier).filter_map(|(now, earlier)| Some((*now)?.since((*earlier)?)));
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// Where the statistics are of the cgroups that a program is in, and of those above them, by the texts of
-/// `/proc/self/cgroup` and `/proc/self/mountinfo`. Not each of them has a quota.
+/// The paths of the statistics of the program's cgroups and of those above them. `cgroups` and `mounts` are the texts
+/// of `/proc/self/cgroup` and `/proc/self/mountinfo`. Not every cgroup has a quota.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -72,7 +72,7 @@ struct Cgroup<'a> {
 }
 
 impl<'a> Cgroup<'a> {
-    /// `HIERARCHY:CONTROLLERS:PATH`. Version 2 has the number 0 and names no controllers.
+    /// Parses `HIERARCHY:CONTROLLERS:PATH`. Version 2 has the number 0 and names no controllers.
     fn parse(line: &'a str) -> Option<Cgroup<'a>> {
         let mut fields = line.splitn(3, ':');
         let [number, controllers, path] = [fields.next()?, fields.next()?, fields.next()?];
@@ -82,16 +82,16 @@ impl<'a> Cgroup<'a> {
     }
 }
 
-/// Where cgroups are shown that count CPU time.
+/// A mount of cgroups that count CPU time.
 struct Mount<'a> {
     is_version_2: bool,
-    /// The cgroup that is shown there.
+    /// The cgroup that is the root of the mount.
     root: &'a Path,
     at: &'a Path,
 }
 
 impl<'a> Mount<'a> {
-    /// `ID PARENT MAJOR:MINOR ROOT AT OPTIONS ... - TYPE SOURCE OPTIONS`.
+    /// Parses `ID PARENT MAJOR:MINOR ROOT AT OPTIONS ... - TYPE SOURCE OPTIONS`.
     fn parse(line: &'a str) -> Option<Mount<'a>> {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3).map(Path::new);
@@ -103,8 +103,8 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// The folder of a cgroup, and of those above it, as far as they are shown. A container may see its own cgroup as
-    /// the root, and not know its path outside.
+    /// The folders of a cgroup and of those above it, as far as they are mounted. A container may see its own cgroup as
+    /// the root, without knowing the path outside.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");
@@ -135,7 +135,7 @@ mod tests {
         }
         for text in [
             "",
-            // Without the controller, or in the root.
+            // The controller is disabled, or this is the root.
             "usage_usec 2143\nuser_usec 1100\nsystem_usec 1043\n",
             "nr_periods 80\nnr_throttled x\nthrottled_usec 3200000\n",
             "nr_periods 80\nnr_throttled 41\n",
@@ -153,10 +153,10 @@ mod tests {
             (vec![some(90, 41, 5)], vec![some(80, 41, 5)], None),
             (vec![some(90, 43, 9)], vec![some(80, 41, 5)], some(10, 2, 4)),
             (vec![some(9, 1, 1), some(9, 2, 7), None], vec![some(0, 0, 0); 3], some(9, 2, 7)),
-            // A cgroup may have been given a quota, or lost it, meanwhile.
+            // A cgroup may have received or lost a quota in the meantime.
             (vec![some(9, 1, 1)], vec![None], None),
             (vec![None], vec![some(9, 1, 1)], None),
-            // It may have been moved to another one, which has counted less.
+            // The program may have been moved to another cgroup, whose counters are lower.
             (vec![some(1, 1, 1)], vec![some(9, 2, 7)], None),
         ] {
             assert_eq!(reached(&now, &earlier), expected, "{now:?} {earlier:?}");
@@ -169,7 +169,7 @@ mod tests {
         files.iter().map(|file| file.to_str().unwrap().replace("/cpu.stat", "")).collect()
     }
 
-    /// As systems have them.
+    /// Tests the files of real systems.
     #[test]
     fn cgroups_are_found() {
         let version_2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 \
@@ -187,23 +187,23 @@ mod tests {
                     "/sys/fs/cgroup",
                 ][..],
             ),
-            // A container with a namespace of its own.
+            // A container with its own namespace.
             ("0::/\n", version_2, &["/sys/fs/cgroup"]),
-            // A process that was moved out of the namespace.
+            // A process that was moved out of its namespace.
             ("0::/../other\n", version_2, &["/sys/fs/cgroup"]),
-            // A container of version 1, which is shown its own cgroup alone.
+            // A container of version 1, which sees only its own cgroup.
             (
                 "5:memory:/docker/0123\n4:cpu,cpuacct:/docker/0123\n1:name=systemd:/docker/0123\n0::/system.slice\n",
                 "99 98 0:29 /docker/0123 /sys/fs/cgroup/cpu,cpuacct ro,nosuid master:9 - cgroup cgroup rw,cpu,cpuacct",
                 &["/sys/fs/cgroup/cpu,cpuacct"],
             ),
-            // It may have made one below that.
+            // The container may have created a cgroup below its own.
             (
                 "4:cpuacct,cpu:/docker/0123/a:b\n",
                 "99 98 0:29 /docker/0123 /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpuacct,cpu",
                 &["/sys/fs/cgroup/cpu/a:b", "/sys/fs/cgroup/cpu"],
             ),
-            // Or sees the path of another namespace.
+            // The container may see the path of another namespace.
             (
                 "4:cpu:/kubepods/pod1/c1\n",
                 "99 98 0:29 /docker/0123 /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu",
@@ -218,7 +218,7 @@ mod tests {
                     "/sys/fs/cgroup/cpu,cpuacct",
                 ],
             ),
-            // Both versions, of which the second one counts no CPU time.
+            // Both versions are mounted, and version 2 does not count CPU time.
             (
                 "1:cpu:/\n0::/\n",
                 "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu\n41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw",

@@ -1,34 +1,34 @@
-//! Measures whether starts lie as those of Poisson arrivals do: gaps are exponential, and independent of each other.
+//! Measures how close the starts are to Poisson arrivals, whose gaps are exponential and independent of each other.
 
 use crate::console::human::float;
 
-/// The gaps are counted in this many classes. Each has the same share of an exponential distribution.
+/// The number of classes into which gaps are counted. Each class has the same share of an exponential distribution.
 const PARTS: usize = 100;
 
-/// With fewer gaps than this, there is no result.
+/// The smallest number of gaps for which there is a result.
 const LEAST: f64 = 100.0;
 
-/// Judges the gaps between starts, given in order.
+/// Judges the gaps between starts. Starts must be given in order.
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// How many slots had been requested at the last start.
+    /// The number of slots that had been requested at the last start.
     last: Option<f64>,
-    /// Which share of all gaps is shorter than the last one.
+    /// The quantile of the last gap in the exponential distribution.
     before: Option<f64>,
     parts: [u64; PARTS],
     pairs: f64,
     products: f64,
 }
 
-/// How far the gaps are from those of Poisson arrivals.
+/// How much the gaps differ from those of Poisson arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Randomness {
-    /// How many there are.
+    /// The number of gaps.
     pub(crate) gaps: f64,
-    /// The greatest distance of their distribution from the exponential one, from 0 to 1 (Kolmogorov,
-    /// Smirnov), at a hundred places.
+    /// The largest distance between their distribution and the exponential one, from 0 to 1 (Kolmogorov-Smirnov),
+    /// checked at a hundred points.
     pub(crate) distance: f64,
-    /// The correlation of neighbours, from -1 to 1.
+    /// The correlation of consecutive gaps, from -1 to 1.
     pub(crate) alike: f64,
 }
 
@@ -39,12 +39,12 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// The gap from the last start to the next one is not judged: the load changes between them.
+    /// Excludes the gap between the last start and the next one, because the load changes in between.
     pub(crate) fn cut(&mut self) {
         (self.last, self.before) = (None, None);
     }
 
-    /// The next start, not before the previous one, when `asked` slots had been requested on average.
+    /// Records the next start, which is not before the previous one. On average, `asked` slots are requested by then.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());
@@ -69,7 +69,7 @@ impl Intervals {
             (below / gaps - f64::from(part) / 100.0).abs()
         });
         let distance = distances.fold(0.0, f64::max);
-        // The variance of a number that lies evenly between 0 and 1 is a twelfth.
+        // The variance of a uniform number between 0 and 1 is a twelfth.
         let alike = 12.0 * self.products / self.pairs;
         (gaps >= LEAST).then_some(Randomness { gaps, distance, alike })
     }
@@ -99,7 +99,7 @@ mod tests {
             assert!(poisson.distance < 0.02 && poisson.alike.abs() < 0.03, "{poisson:?}");
         }
         assert!(randomness(starts(&Arrivals::even())).distance > 0.3);
-        // Each gap twice: exponential, and not independent.
+        // Each gap occurs twice, so the gaps are exponential, but not independent.
         let mut twice = Vec::new();
         for pair in starts(&Arrivals::poisson(1)).windows(2) {
             let last = twice.last().copied().unwrap_or(0.0);
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn neighbours_are_compared_with_the_middle_of_all_gaps() {
-        // Each gap is as long as the mean, so this share of exponential gaps is shorter.
+        // Each gap equals the mean. `above` is the difference between 0.5 and the share of exponential gaps that are
+        // shorter.
         let above = 0.5 - (-1.0_f64).exp();
         let alike = randomness((0..200_u32).map(f64::from)).alike;
         assert!((alike - 12.0 * above * above).abs() < 1e-9, "{alike}");

@@ -1,5 +1,5 @@
-//! The histograms that a result file retains, so that other runs can be compared with it: of the whole run, and of
-//! its batches.
+//! Defines the histograms that a result file contains, so that other runs can be compared with this one: those of the
+//! whole run, and those of its batches.
 
 use super::confidence::Confidence;
 use super::over_time::Interval;
@@ -7,12 +7,12 @@ use super::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The times of a run, and its batches.
+/// The times of a run, in total and in batches.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct RetainedHistograms {
-    /// To three digits.
+    /// The times of the whole run, to three digits.
     pub(crate) all: Times,
-    /// To two.
+    /// The times of each batch, to two digits.
     pub(crate) batches: Vec<Batch>,
 }
 
@@ -22,26 +22,26 @@ pub(crate) struct Batch {
     pub(crate) from_seconds: f64,
     pub(crate) to_seconds: f64,
     pub(crate) started: u64,
-    /// The operations that failed in it.
+    /// The number of operations that failed in this batch.
     pub(crate) failed: u64,
     #[serde(flatten)]
     pub(crate) times: Times,
 }
 
-/// In nanoseconds.
+/// Distributions of times in nanoseconds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Times {
     #[serde(with = "packed")]
     pub(crate) service: Histogram<u64>,
     #[serde(with = "packed")]
     pub(crate) response: Histogram<u64>,
-    /// The response times that are lower bounds.
+    /// The response times that are only lower bounds.
     #[serde(with = "packed")]
     pub(crate) lower_bounds: Histogram<u64>,
 }
 
 impl RetainedHistograms {
-    /// The histograms of a run.
+    /// Collects the histograms of a run.
     pub(crate) fn new(confidence: &Confidence<'_>) -> RetainedHistograms {
         RetainedHistograms {
             all: Times::new(confidence.stats),
@@ -72,13 +72,13 @@ impl Times {
         Times { service, response, lower_bounds: bounds }
     }
 
-    /// Whether the lower bounds are among the response times.
+    /// Whether all lower bounds are among the response times.
     pub(crate) fn has_its_bounds(&self) -> bool {
         self.response.clone().subtract(&self.lower_bounds).is_ok()
     }
 }
 
-/// A histogram as a text: HDR histogram, version 2, compressed, in base 64.
+/// Serializes a histogram as text: the compressed format V2 of HDR histograms, in base64.
 mod packed {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
@@ -103,7 +103,7 @@ mod packed {
         let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
         let times: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut &bytes[..]);
         let mut times = times.map_err(|_| de::Error::custom("a histogram that can't be read"))?;
-        // Others may have longer times.
+        // Runs to compare may have longer times.
         times.auto(true);
         Ok(times)
     }

@@ -1,4 +1,4 @@
-//! Counts operations, of one thread or of all of them.
+//! Counts the operations of one thread or of all threads.
 
 use super::labels::{Labelled, Labels};
 use super::lateness::Lateness;
@@ -13,72 +13,71 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A thread that is held for longer is late for its other sessions.
+/// The longest call that is acceptable on a thread with other sessions.
 const LONG: Duration = Duration::from_millis(1);
 
-/// Times in nanoseconds and counts, for any number of slots.
+/// Counts, and times in nanoseconds, for any number of slots.
 ///
-/// Each slot is counted once as started, skipped or unstarted; each that was started is counted
-/// once more when it has completed, failed, or was given up unfinished.
+/// Each slot counts once as started, skipped or unstarted. Each started slot counts once more as completed, failed or
+/// unfinished.
 #[derive(Clone, Debug)]
 pub(crate) struct OperationStats {
     /// How late each operation started.
     pub(crate) wait: Histogram<u64>,
-    /// How long each completed operation took, from when it was sent. This is what a closed-loop
-    /// tool reports.
+    /// The time from sending to completion, for completed operations. A closed-loop tool reports these times.
     pub(crate) service: Histogram<u64>,
-    /// How long after its intended start each operation was done. An operation that did not complete is included with
-    /// the age at which it was given up: its response time would have been at least that.
+    /// The time from the intended start to the end. For an operation that did not complete, this is the age at which it
+    /// was given up, which is a lower bound of its response time.
     pub(crate) response: Histogram<u64>,
-    /// The response times that are such lower bounds.
+    /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
-    /// How many operations failed, and why.
+    /// The number of failed operations of each kind.
     pub(crate) failures: BTreeMap<FailureKind, u64>,
-    /// How many operations had no end when the run was over.
+    /// The number of operations that had not ended when the run was over.
     pub(crate) unfinished: u64,
-    /// Slots that were due and had not been started when the schedule ended.
+    /// Slots that were due but had not started when the schedule ended.
     pub(crate) unstarted: u64,
     /// Slots that were too late to be started.
     pub(crate) skipped: u64,
-    /// How many responses there were, of any status.
+    /// The number of responses of any status.
     pub(crate) answered: u64,
-    /// How many answers had which status.
+    /// The number of responses with each status.
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// The operations that have a label.
     pub(crate) labels: Labels,
-    /// Connections that were opened.
+    /// The times to open connections.
     pub(crate) set_ups: SetUps,
     /// The bytes, items and retries of operations.
     pub(crate) traffic: Traffic,
     /// The causes of lateness.
     pub(crate) lateness: Lateness,
-    /// The causes of the lateness of all starts, those of the warm-up too.
+    /// The causes of the lateness of all starts, including those of the warm-up.
     pub(crate) causes: Lateness,
-    /// How long responses have waited for the CPU, about.
+    /// The approximate total time for which responses waited for the CPU.
     pub(crate) queued: Duration,
-    /// Answers that were awaited while their thread was stopped, and for how long at most.
+    /// The number of responses that were awaited while their thread was stopped, and the longest stop.
     pub(crate) stopped: (u64, Duration),
-    /// Rests of calls between their requests.
+    /// The think times of calls between their requests.
     pub(crate) think_times: ThinkTimes,
-    /// Calls that held a thread which other sessions needed, and for how long at most.
+    /// The number of calls that blocked a thread that other sessions needed, and the longest of these times.
     pub(crate) held: (u64, Duration),
-    /// How long threads have spun on the clock until slots were due, warm-up included.
+    /// The time for which threads spun on the clock before starts, including the warm-up.
     pub(crate) spun: Duration,
 }
 
 /// How long it took to open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
-    /// All of it.
+    /// The total time.
     pub(crate) all: Histogram<u64>,
-    /// TCP or a Unix socket.
+    /// The time to connect a TCP or Unix socket.
     pub(crate) connect: Histogram<u64>,
-    /// The TLS handshake.
+    /// The time of the TLS handshake.
     pub(crate) tls: Histogram<u64>,
 }
 
 impl OperationStats {
-    /// Empty stats. Times are kept to 3 significant digits.
+    /// Creates empty statistics. Times have 3 significant digits.
     pub(crate) fn new() -> OperationStats {
         let histogram =
             Histogram::new(3).expect("3 is a number of digits that a histogram can have");
@@ -112,12 +111,12 @@ impl OperationStats {
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Remembers why a start was late, whether it is counted or not.
+    /// Adds the causes of a late start, whether the start is recorded or not.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts the properties of an answer, of an operation or of a step of one.
+    /// Counts the details of a response to an operation, or to a step of an operation.
     pub(crate) fn answer(&mut self, operation: &Operation) {
         let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
@@ -154,7 +153,8 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// Counts slots that had this age at the end of the schedule, and the causes why each had not started.
+    /// Counts slots that had this age at the end of the schedule, with the causes for which each of them had not
+    /// started.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);
@@ -163,8 +163,8 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that were skipped because they were later than `limit`, for the same reasons as
-    /// others were late.
+    /// Counts slots that were skipped because they were later than `limit`. Their lateness is attributed to the same
+    /// causes as that of other slots.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -172,25 +172,26 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
     }
 
-    /// A policy gave up time: no slot has it, but starts were late by it.
+    /// Adds the lateness of time that a late policy gave up. The time belongs to no slot, but starts were late by it.
     pub(crate) fn forfeited(&mut self, time: Duration) {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts a response whose thread was stopped for this long while it was awaited, and that waited for the CPU.
+    /// Counts a response that waited for the CPU for `queued`, and whose thread was stopped for `stopped` while the
+    /// response was awaited.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
         self.stopped.0 += u64::from(stopped > Duration::ZERO);
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a rest that ended late by this time: the request after it begins late because of the generator.
+    /// Counts a think time that ended late by this time. The request after it is late because of the generator.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
     }
 
-    /// Counts a call that held its thread for this long at a time.
+    /// Counts a call that blocked its thread for this time without a break.
     pub(crate) fn held(&mut self, time: Duration) {
         if time > LONG {
             self.held = (self.held.0 + 1, self.held.1.max(time));
@@ -248,7 +249,7 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// The operations that have been counted since these were; none if these are not among them.
+    /// The operations that have been counted since `before`; `None` if `before` is not a part of these statistics.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -263,7 +264,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Resets everything, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
@@ -284,13 +285,13 @@ impl OperationStats {
         [wait, service, response, bounds, all, connect, tls]
     }
 
-    /// The response times and their lower bounds.
+    /// The response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels in order, if they distinguish operations. A single label that all operations have does not, unless it
-    /// is expected.
+    /// The labels in order, if they distinguish operations. A single label that all operations have does not, unless
+    /// the label is expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
@@ -304,27 +305,27 @@ impl OperationStats {
         labels
     }
 
-    /// Slots that were due.
+    /// The number of slots that were due.
     pub(crate) fn due(&self) -> u64 {
         self.started() + self.skipped + self.unstarted
     }
 
-    /// Operations that were started.
+    /// The number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// Operations that succeeded.
+    /// The number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// Operations that failed, for any reason.
+    /// The number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Operations that failed by limits of the generator's machine.
+    /// The number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
@@ -351,8 +352,7 @@ mod tests {
         Traffic { read, written, items, retried }
     }
 
-    /// Counts an operation that was due at 100 ms, was started at `start`, sent at `sent`, and ended
-    /// at `end`.
+    /// Counts an operation that was due at 100 ms, started at `start`, sent at `sent`, and ended at `end`.
     fn count(
         stats: &mut OperationStats,
         [start, sent, end]: [u64; 3],
@@ -419,7 +419,7 @@ mod tests {
             stats.answered(Duration::ZERO, Duration::from_millis(ms));
             stats.held(Duration::from_millis(ms));
         }
-        // No longer than others may have to wait.
+        // A call of this length is not too long for other sessions.
         stats.held(LONG);
         let mut sum = stats.clone();
         sum.add(&stats);

@@ -1,4 +1,4 @@
-//! Counts operations since the run began, in a form small enough to be sent to observers during the run.
+//! Counts operations since the start of the run, in a form that is small enough to be sent to observers during the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The bounds of buckets, in nanoseconds: from 10 us to 100 s, three for a factor of ten.
+/// The upper bounds of buckets in nanoseconds: from 10 us to 100 s, three per factor of ten.
 pub(crate) const BOUNDS_NS: [u64; 22] = [
     10_000,
     20_000,
@@ -38,7 +38,7 @@ pub(crate) const BOUNDS_NS: [u64; 22] = [
     100_000_000_000,
 ];
 
-/// Counts of operations, all of which only grow.
+/// Counts of operations. They never decrease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) started: u64,
@@ -47,11 +47,11 @@ pub(crate) struct Tally {
     pub(crate) unstarted: u64,
     /// The causes of lateness.
     pub(crate) lateness: Lateness,
-    /// Rests of operations.
+    /// The think times of operations.
     pub(crate) think_times: ThinkTimes,
     pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// Connections that were opened.
+    /// The number of connections that were opened.
     pub(crate) connections: u64,
     pub(crate) traffic: Traffic,
     pub(crate) wait: Buckets,
@@ -61,7 +61,7 @@ pub(crate) struct Tally {
     pub(crate) labels: BTreeMap<String, LabelTally>,
 }
 
-/// Operations of one label that ended.
+/// The ended operations with one label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelTally {
     pub(crate) completed: u64,
@@ -81,7 +81,7 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// From now on these labels are reported, whether any of their operations has ended or not.
+    /// Makes these labels be reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
@@ -125,18 +125,18 @@ impl Tally {
         })
     }
 
-    /// Operations that failed, for any reason.
+    /// The number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Operations that failed by limits of the generator's machine.
+    /// The number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
     }
 
-    /// Operations that were started, have no end yet, and do not rest.
+    /// The number of operations that have started, have not ended, and are not resting.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
@@ -146,20 +146,20 @@ impl Tally {
 /// Times in buckets with fixed bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// How many times are above one bound and not above the next; the last are above all of them.
+    /// The number of times in each bucket: above one bound, and at most the next. The last bucket has no upper bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
-    /// All of them together.
+    /// The sum of all times.
     pub(crate) sum: Duration,
 }
 
 impl Buckets {
-    /// The mean. None without any time.
+    /// The mean; `None` if there are no times.
     pub(crate) fn mean(&self) -> Option<Duration> {
         let all: u64 = self.counts.iter().sum();
         (all > 0).then(|| self.sum.div_f64(float(all)))
     }
 
-    /// The upper bound of the bucket in which this quantile lies.
+    /// The upper bound of the bucket that contains this quantile.
     pub(crate) fn at_most(&self, quantile: f64) -> Duration {
         let all: u64 = self.counts.iter().sum();
         let longest = Duration::MAX;
@@ -172,8 +172,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. Each of its steps is a range of times: the lowest of them decides to which bucket
-    /// the step is added, and the middle is added to the sum.
+    /// Adds the times of a histogram. Each step of the histogram is a range of times. Its lowest time decides the
+    /// bucket, and its middle is added to the sum.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

@@ -3,29 +3,29 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The longest delay of a busy scheduler that is normal.
+/// The longest delay that is normal on a busy machine.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
-/// How many there were.
+/// Counts of think times.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct ThinkTimes {
     pub(crate) begun: u64,
     pub(crate) over: u64,
-    /// How many ended more than a [`HICCUP`] late.
+    /// The number of think times that ended more than a [`HICCUP`] late.
     pub(crate) late: u64,
-    /// How late one ended at most.
+    /// The largest delay at the end of a think time.
     pub(crate) most: Duration,
 }
 
 impl ThinkTimes {
-    /// A think time has ended late by this time.
+    /// Records that a think time ended, late by this time.
     pub(crate) fn end(&mut self, late: Duration) {
         self.over += 1;
         self.late += u64::from(late > HICCUP);
         self.most = self.most.max(late);
     }
 
-    /// Adds others.
+    /// Adds the counts of `other`.
     pub(crate) fn add(&mut self, other: ThinkTimes) {
         self.begun += other.begun;
         self.over += other.over;
@@ -33,7 +33,7 @@ impl ThinkTimes {
         self.most = self.most.max(other.most);
     }
 
-    /// How many are not over.
+    /// The number of think times that have not ended.
     pub(crate) fn now(&self) -> u64 {
         self.begun.saturating_sub(self.over)
     }

@@ -1,4 +1,4 @@
-//! The options of a run; the texts here are on `--help` pages.
+//! Defines the options of a run. Their doc comments are `--help` texts.
 
 use super::control::args::ControlArgs;
 use super::member::address::without_password;
@@ -20,12 +20,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// More connections than this are a mistake.
+/// The largest number of connections. More are likely to be a mistake.
 pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
-/// More threads than this are one, too.
+/// The largest number of threads. More are likely to be a mistake.
 pub(crate) const MOST_THREADS: u16 = 1024;
 
-/// The options of a run, for a command line that has others beside them.
+/// The options of a run, as a group for command lines with other options.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Open this many connections, each with one request in flight at most
+    /// Open this many connections, each with at most one request in flight
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
@@ -99,22 +99,22 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 
-    /// All options by name, as they are written.
+    /// The values of all options by name.
     #[arg(skip)]
     pub(crate) settings: Table,
-    /// The names of those that were given.
+    /// The names of the options that were given.
     #[arg(skip)]
     pub(crate) given: BTreeSet<String>,
 
-    /// Where a search draws its picture.
+    /// The file for the chart of a search.
     #[arg(skip)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// The file that options were read from.
+    /// The configuration file.
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Compare with an earlier run, by the file of its --json
+    /// Compare with an earlier run, given as its --json file
     #[arg(long, value_name = "FILE", help_heading = "Requirements")]
     pub(crate) baseline: Option<PathBuf>,
 
@@ -138,7 +138,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write a short summary in Markdown; the summary of a GitHub step gets it without this option
+    /// Write a short summary in Markdown; GitHub step summaries get it without this option
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) summary: Option<PathBuf>,
 
@@ -153,7 +153,7 @@ pub(crate) struct RunArgs {
     pub(crate) push: PushArgs,
 }
 
-/// The options of the report.
+/// The options about the report.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
     /// Report everything: rates over time, percentiles with their intervals, CPU time, lateness, labels
@@ -166,7 +166,7 @@ pub(crate) struct DetailArgs {
 }
 
 impl DetailArgs {
-    /// How much of a run the report shows.
+    /// The level of detail of the report.
     pub(crate) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Headline,
@@ -183,12 +183,12 @@ struct DefaultRun {
 }
 
 impl RunArgs {
-    /// A run with all options as they are by default.
+    /// Returns the default options of a run.
     pub(crate) fn by_default() -> RunArgs {
         DefaultRun::parse_from(["run"]).run
     }
 
-    /// Notes what was given, once the command line has been read.
+    /// Records which options were given, after the command line has been parsed.
     pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         self.settings = config::settings(definition, matches);
         self.config = config::file_of(matches);
@@ -212,7 +212,7 @@ impl RunArgs {
         }
     }
 
-    /// Whether a server is loaded at a rate that nobody chose.
+    /// Whether the target is a server that is loaded at the default rate.
     pub(crate) fn rate_is_default(&self) -> bool {
         let is_given = |name: &&str| self.given.contains(*name);
         let is_server = ["url", "targets", "scenario"].iter().any(is_given);

@@ -1,4 +1,5 @@
-//! The time before the schedule starts: other nodes are waited for, and threads open their connections.
+//! Handles the time before the schedule starts, in which a run waits for other nodes and for its threads to open their
+//! connections.
 
 use super::message::{Message, Stage};
 use super::workers::shared::RunShared;
@@ -8,13 +9,13 @@ use crate::shown::keys;
 use crossterm::event::KeyEvent;
 use std::sync::mpsc::Receiver;
 
-/// The stage of a run before its schedule starts.
+/// The stage of a run before its schedule starts. A method that returns true ends the run.
 #[derive(Debug)]
 pub(crate) struct BeforeStart;
 
 impl BeforeStart {
-    /// Waits until all threads have opened their connections, except those that are still held when the timeout has
-    /// passed. False if the run should end already.
+    /// Waits until all threads have opened their connections, except threads that are still blocked after the timeout.
+    /// Returns `false` if the run should end.
     pub(crate) fn wait(
         mut self,
         messages: &Receiver<Message>,
@@ -30,7 +31,7 @@ impl BeforeStart {
                 return false;
             }
         }
-        // They may have been ready before anything was read.
+        // The threads may have been ready before any message was read.
         !messages.try_iter().any(|message| message.reach(&mut self))
     }
 }

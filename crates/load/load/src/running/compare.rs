@@ -1,4 +1,4 @@
-//! Compares results of runs that are over, for `compare` and `--baseline`.
+//! Compares the results of finished runs, for `compare` and `--baseline`.
 
 use super::args::RunArgs;
 use super::fleet::Shown;
@@ -33,11 +33,11 @@ exit status is 3 if a change of --fail-if is found.";
 /// The options of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Results that --json wrote: A and B; all of them are A if --with has B
+    /// Files from --json: A and B; with --with, all of these are A
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Results of B, one or more
+    /// Files of B, one or more
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
@@ -64,7 +64,7 @@ impl CompareArgs {
     }
 }
 
-/// Compares, and returns whether no change failed the comparison.
+/// Performs the comparison. Returns whether its output was written, and whether it passed.
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
@@ -90,8 +90,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// The run that this run is to be compared with, checked as far as possible before the run. A change that fails the run
-/// needs it.
+/// Reads the run to compare with, and checks it as far as possible before this run. Fails if a requirement about a
+/// change has no baseline.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
@@ -103,11 +103,11 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     Ok(Some(baseline))
 }
 
-/// Refuses a baseline that can't be compared with this run.
+/// Rejects a baseline that cannot be compared with this run.
 fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
     let settings = settings.as_object().context("settings are no object")?;
-    // With a control server, the load is decided while the run goes on, and the rate of a shard is its own.
+    // A control server can change the load during the run, and a shard has its own rate.
     let is_known = args.control.control.is_none() && args.schedule.shard.is_none();
     let rate = args.schedule.constant_hz()?.filter(|_| is_known);
     let length = args.duration.filter(|_| rate.is_some() && args.requests.is_none());
@@ -115,7 +115,7 @@ fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
     like.map_err(|why| anyhow!("{why}"))
 }
 
-/// Compares a run that is over with the baseline, and notes which changes fail it.
+/// Compares a finished run with the baseline, and records which changes fail the run.
 pub(crate) fn beside<'a>(
     baseline: &Recording,
     demands: impl Iterator<Item = &'a Demand>,
@@ -138,7 +138,7 @@ pub(crate) fn beside<'a>(
     summary.beside = Some(beside);
 }
 
-/// The results in a file.
+/// Reads the results in a file.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
     let text = fs::read(path);
     let recording = text.map_err(anyhow::Error::from).and_then(|text| recording(&text));
@@ -152,13 +152,13 @@ fn recording(text: &[u8]) -> anyhow::Result<Recording> {
         "it has no `histograms`: it is no result of a run, or of an older version"
     );
     check_version(object.get("version").and_then(Value::as_str))?;
-    // An error in the text has its line.
+    // For a syntax error, the message contains the line.
     let recording: Recording = serde_json::from_slice(text)?;
     recording.check().map_err(anyhow::Error::msg)?;
     Ok(recording)
 }
 
-/// Rejects results of a later program, and results without a known version: their content is unknown.
+/// Rejects results of a later version, and results without a known version, because their content is unknown.
 fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {

@@ -1,18 +1,18 @@
-//! Serves the state of a run and its commands by HTTP/1.1.
+//! Serves the state of a run and accepts commands over HTTP/1.1.
 //!
 //! | | |
 //! |---|---|
 //! | `GET /status` | the state of the run, as JSON |
-//! | `GET /metrics` | the same as metrics: `OpenMetrics` if the reader asks for it, else plain text |
+//! | `GET /metrics` | the same as metrics: `OpenMetrics` if the client prefers it, otherwise plain text |
 //! | `PUT /rate` | the body is a rate, as for `--rate` |
 //! | `PUT /shape` | the body is a shape, as for `--shape`, but not a file |
 //! | `POST /pause`, `POST /resume` | |
-//! | `POST /stop` | ends the schedule; once more gives up the answers that are missing |
+//! | `POST /stop` | ends the schedule; a second time, gives up the missing responses |
 //!
-//! Commands return the new state, as `/status` does. A rejected request has no effect and returns the reason: 400 for a
-//! body that is no rate or shape, 401 without the token, 403 from a web page, 404, 405, 408 for a body that does not
-//! arrive, 409 for a command that the run can't carry out any more or not yet, 411 without a body, 413 for a body that
-//! is too long, 503 if the run does not answer in time.
+//! Commands return the new state, as `/status` does. A rejected request has no effect. The response contains the
+//! reason, with one of these statuses: 400 for a body that is not a valid rate or shape, 401 without the token, 403
+//! from a web page, 404, 405, 408 for a body that does not arrive, 409 for a command that the run cannot carry out at
+//! this time, 411 without a body, 413 for a body that is too long, 503 if the run does not respond in time.
 
 pub(crate) mod args;
 mod connections;
@@ -36,7 +36,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// An address to listen on: clients may connect, and are answered once the run has begun.
+/// An address that is being listened on. Clients can connect, and get responses once the run has begun.
 #[derive(Debug)]
 pub(crate) struct ControlListener {
     listener: TcpListener,
@@ -45,7 +45,7 @@ pub(crate) struct ControlListener {
 }
 
 impl ControlListener {
-    /// Opens what the options ask for, if they do.
+    /// Starts to listen if the options contain an address.
     pub(crate) fn open(args: &ControlArgs) -> anyhow::Result<Option<ControlListener>> {
         let Some(address) = args.control else { return Ok(None) };
         let token = args.token()?;
@@ -55,13 +55,13 @@ impl ControlListener {
         Ok(Some(ControlListener { address: listener.local_addr()?, listener, token }))
     }
 
-    /// Where it is.
+    /// The URL of the control server.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-/// The server. It has a thread of its own, and ends when this is dropped.
+/// The control server. It has its own thread, and ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Control {
     over: watch::Sender<bool>,
@@ -95,7 +95,7 @@ fn answer(
     is_over: watch::Receiver<bool>,
 ) {
     runtime.block_on(async {
-        // It listens already: this fails only where a runtime can't be used at all.
+        // The socket already listens, so this fails only if no Tokio runtime can be used at all.
         if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
             server::serve(listener, handlers, is_over).await;
         }

@@ -1,4 +1,4 @@
-//! Controls a run: acts on keys, signals and programs, collects and shows, and ends the run.
+//! Controls a run: handles keys, signals and commands, collects and shows results, and ends the run.
 
 mod checkpoints;
 mod commands;
@@ -31,11 +31,10 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// How long threads have for their end when the answers are given up. Those that need longer are stuck.
+/// How long threads may take to end after the missing responses were given up. Threads that take longer are stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Changes the load, and collects what the load threads record. It is the stage of a run in which slots
-/// start.
+/// Changes the load, and collects the records of the load threads. It is the stage of a run in which slots start.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
     state: RunState<'run>,
@@ -43,18 +42,18 @@ pub(crate) struct Controller<'run> {
     commands: Commands<'run>,
     totals: RunTotals<'run>,
     observers: Observers,
-    /// Slots that were due and not started at the end, in batches.
+    /// Slots that were due but had not started at the end, as intended starts with numbers of slots.
     left: Vec<(Nanos, u64)>,
-    /// How many of them were overdue.
+    /// The number of these slots that were overdue.
     overdue: u64,
-    /// How many sessions were not open when slots began to start.
+    /// The number of sessions that were not open when slots began to start.
     unopened: usize,
     /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
 }
 
 impl<'run> Controller<'run> {
-    /// The controller of a schedule that has just started.
+    /// Creates the controller of a schedule that has just started.
     pub(crate) fn new(
         shared: &'run RunShared,
         span: &'run RunSpan,
@@ -77,12 +76,12 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// From now on these labels are reported, whether any of their operations has ended or not.
+    /// Makes these labels be reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
 
-    /// Returns when the schedule should end.
+    /// Handles messages until the schedule should end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
         let recorders = &self.state.shared.recorders;
         self.unopened = recorders.iter().map(|recorder| recorder.opening()).sum();
@@ -90,7 +89,7 @@ impl<'run> Controller<'run> {
             let next = self.totals.next_tick().min(self.state.span.end());
             let message = messages.recv_timeout(next - self.state.now());
             let is_stopped = message.is_ok_and(|message| message.reach(self));
-            // Also between messages: there may always be another one.
+            // This is checked between messages, too, because there may always be another message.
             if is_stopped || self.state.now() >= self.state.span.end() || self.is_over() {
                 return;
             }
@@ -104,7 +103,7 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Whether a fleet goes on without this node, or too many requests have failed.
+    /// Whether the fleet continues without this node, or too many requests have failed.
     fn is_over(&self) -> bool {
         self.totals.has_failed_more_than(self.policy.most_failures)
             || self.state.standing().is_some_and(|standing| standing.is_over)
@@ -115,7 +114,7 @@ impl<'run> Controller<'run> {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
 
-    /// Sends the state of the run to observers, and prints a line if it is time for one.
+    /// Sends the state of the run to observers. Also prints a line if one is due.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = self.totals.snapshot(phase, &self.observers.note);
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
@@ -127,16 +126,16 @@ impl<'run> Controller<'run> {
         let run_end = span.end_run(shared.pacer.now());
         self.totals.end(&run_end, &self.policy);
         shared.pacer.close();
-        // Nothing starts any more. The pause ends, so that its time does not count as lateness.
+        // No more slots start. The pause is ended, so that its time does not count as lateness.
         shared.pacer.resume();
-        // It is not set anywhere else.
+        // It is set nowhere else, so this cannot fail.
         let _ = shared.ended.set(());
         self.count_left(&run_end);
         run_end
     }
 
-    /// Counts the slots that were due and not started, unless they were counted before. In a closed loop, no slot is
-    /// due before a worker is free for it.
+    /// Counts the slots that were due but had not started, except those that were counted before. In a closed loop, no
+    /// slot is due before a worker is free.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
         if span.length().is_closed {
@@ -150,8 +149,8 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all responses have arrived, or are given up. Requests that are still in flight then are unfinished,
-    /// even if their thread is stuck. Threads whose sessions are not open are not waited for.
+    /// Waits until all responses have arrived or are given up. Requests that are still in flight after that count as
+    /// unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -163,14 +162,14 @@ impl<'run> Controller<'run> {
         self.state.shared.recorders.iter().for_each(|recorder| recorder.give_up());
     }
 
-    /// The results, once the threads are done, and whether the logs are complete.
+    /// Computes the summary after the threads have ended. Also returns whether the logs are complete.
     pub(crate) fn sum_up(
         mut self,
         run_end: RunEnd,
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Workers that waited for a slot when the schedule ended have given it back by now.
+        // Workers that were waiting for a slot when the schedule ended have given the slot back.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
@@ -203,7 +202,7 @@ impl<'run> Controller<'run> {
     }
 }
 
-/// While slots start. A method that returns true ends this stage.
+/// The stage in which slots start. A method that returns true ends this stage.
 impl Stage for Controller<'_> {
     fn stop(&mut self) -> bool {
         let leaving_note = self.commands.stop();
@@ -216,7 +215,7 @@ impl Stage for Controller<'_> {
         is_stopped
     }
 
-    /// Carries out the command of a key, if it has one, and shows the effect.
+    /// Carries out the command of a key, if the key has one, and shows the effect.
     fn press(&mut self, key: KeyEvent) -> bool {
         self.observers.note = match self.observers.press(key) {
             Some(Action::Stop) => return self.stop(),
@@ -246,10 +245,10 @@ impl Stage for Controller<'_> {
     }
 }
 
-/// The stage after the schedule: answers are missing.
+/// The stage after the schedule, in which some responses are missing.
 struct Answers<'control, 'run> {
     controller: &'control mut Controller<'run>,
-    /// When they were given up, if they were.
+    /// The time at which the missing responses were given up, if they were.
     given_up: Option<Instant>,
 }
 
@@ -267,7 +266,7 @@ impl Answers<'_, '_> {
     }
 }
 
-/// The open requests and think times of a run whose schedule has ended, as a message.
+/// Describes the missing responses and think times of a run whose schedule has ended.
 fn missing(answers: u64, rests: u64, stuck: usize) -> String {
     if answers + rests == 0 && stuck == 0 {
         return String::new();
@@ -284,7 +283,7 @@ fn missing(answers: u64, rests: u64, stuck: usize) -> String {
 }
 
 impl Stage for Answers<'_, '_> {
-    /// Gives up the answers that are waited for.
+    /// Gives up the missing responses.
     fn stop(&mut self) -> bool {
         let _ = self.controller.state.shared.give_up.send(true);
         self.given_up.get_or_insert_with(Instant::now);

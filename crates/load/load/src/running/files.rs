@@ -1,14 +1,14 @@
-//! The files that a run reads and writes: none of those that it writes is another one.
+//! Checks the files that a run reads and writes: no output may be another output or an input.
 
 use super::args::RunArgs;
 use crate::console::{is_stdout, keep_apart};
 use anyhow::bail;
 use std::path::Path;
 
-/// A file that is read, and what reads it.
+/// An input file, and the option or purpose that it is read for.
 pub(crate) type Input<'a> = (&'static str, &'a Path);
 
-/// Refuses two outputs that are one file, one that is read, and one that has to be a file and is not.
+/// Rejects outputs that are the same file as another output or an input, and outputs that must be files but are not.
 pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> {
     for (option, what, file) in [
         ("hdr", "interval log", &args.hdr),
@@ -27,7 +27,7 @@ pub(crate) fn check(args: &RunArgs, others: &[Input<'_>]) -> anyhow::Result<()> 
     keep_apart(outputs(args), inputs)
 }
 
-/// Refuses outputs that are read from.
+/// Rejects outputs that are also inputs.
 pub(crate) fn spare<'a>(
     args: &'a RunArgs,
     inputs: impl IntoIterator<Item = Input<'a>>,

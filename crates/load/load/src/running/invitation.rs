@@ -1,4 +1,4 @@
-//! Checks the options of a run that takes part in a fleet, and joins the fleet.
+//! Checks the options of a run that belongs to a fleet, and joins the fleet.
 
 use super::args::RunArgs;
 use super::member::address::RunAddress;
@@ -13,12 +13,12 @@ use std::time::Duration;
 
 const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
 
-/// A fleet that can be joined.
+/// A fleet that the run can join.
 #[derive(Debug)]
 pub(crate) struct Invitation {
     at: RunAddress,
     nodes: u32,
-    /// The whole load; `None` to use the run's.
+    /// The whole load; `None` to use the load of the fleet's run.
     load: Option<Shape>,
     arrivals: (String, u64),
     skip_later_than: Option<Duration>,
@@ -28,10 +28,10 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// An invitation to the fleet that the options name, if they name one. A load without an end lasts `default`.
+    /// Creates the invitation to the fleet that the options name, if any. A load without an end lasts for `default`.
     ///
     /// # Errors
-    /// What can't be done in a fleet, and a store that does not answer.
+    /// Fails if an option cannot be used in a fleet, or if the store does not respond.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
@@ -81,8 +81,8 @@ impl Invitation {
         })
     }
 
-    /// Joins, and waits for the others. `None` if `watch` has ended the wait. It is called with the condition that the
-    /// node waits for.
+    /// Joins the fleet, and waits for the other nodes. `watch` is called repeatedly with what the node waits for, and
+    /// can end the wait; the result is then `None`.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -125,7 +125,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The whole load, which ends like that of a run without a fleet.
+/// The whole load, which ends like the load of a run without a fleet.
 fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     let ScheduleArgs { rate, shape, .. } = &args.schedule;
     let duration = args.duration.map(|duration| duration.saturating_add(args.warmup));
@@ -141,7 +141,7 @@ fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     }
 }
 
-/// The name of this node: its machine, and the number of the process.
+/// The name of this node: the machine's name and the process ID.
 fn own_name() -> String {
     #[cfg(unix)]
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();

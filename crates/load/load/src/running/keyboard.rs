@@ -1,4 +1,4 @@
-//! The terminal as a keyboard: keys arrive one by one, without echo, during the run.
+//! Reads keys from the terminal during a run, one by one and without echo.
 
 use super::message::Message;
 use crate::console::alternate;
@@ -10,20 +10,19 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// While this lives, keys arrive as messages. Dropping it gives the terminal back as it was, after
-/// a panic too.
+/// While this exists, keys arrive as messages. Dropping it restores the terminal, also after a panic.
 #[derive(Debug)]
 pub(crate) struct Keyboard(());
 
 impl Keyboard {
-    /// Listens, if keys come from a terminal and progress goes to one.
+    /// Starts to listen, if keys come from a terminal and progress is shown on one.
     pub(crate) fn listen(messages: Sender<Message>, interrupt: Arc<Interrupt>) -> Option<Keyboard> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal() && is_in_foreground()) {
             return None;
         }
         terminal::enable_raw_mode().ok()?;
         let keyboard = Keyboard(());
-        // Never joined: it may wait for a key for ever. It ends with the process.
+        // The thread is never joined, because it may wait for a key for ever. It ends with the process.
         thread::Builder::new()
             .name("keys".to_owned())
             .spawn(move || forward(&messages, &interrupt))
@@ -34,7 +33,7 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
+        // An error means that the terminal is gone, so there is nothing to restore.
         let _ = terminal::disable_raw_mode();
     }
 }
@@ -51,7 +50,8 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// Whether the terminal is this process's: its shell stops a job in the background that changes it.
+/// Whether this process is in the foreground of the terminal. A background job that changes the terminal would be
+/// stopped.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -66,11 +66,11 @@ fn suspends(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Stops this process until its shell continues it. Slots fall due meanwhile.
+/// Stops this process until the shell continues it. In the meantime, slots fall due.
 fn suspend() {
     let was_on_screen = alternate::leave();
     let _ = terminal::disable_raw_mode();
-    // To this thread: it must not go on before the process has stopped.
+    // The signal is sent to this thread, so that the thread does not go on before the process has stopped.
     #[cfg(unix)]
     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTSTP);
     let _ = terminal::enable_raw_mode();
@@ -79,7 +79,7 @@ fn suspend() {
     }
 }
 
-/// Whether the key interrupts, whatever is being typed. In raw mode, Ctrl-C is a key like any other.
+/// Whether the key is an interrupt, even while text is being typed. In raw mode, Ctrl-C is an ordinary key.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

@@ -1,4 +1,4 @@
-//! A run that is a node of a fleet: its part of the load comes from a store.
+//! Implements a node of a fleet: a run whose part of the load comes from the store.
 
 pub(crate) mod address;
 pub(crate) mod args;
@@ -33,9 +33,9 @@ pub(crate) struct Member {
     at: RunAddress,
     node: Node,
     control: Control,
-    /// When it joined.
+    /// The time at which the node joined.
     joined: Nanos,
-    /// Whether the user has asked it to end.
+    /// Whether the user has asked the node to end.
     interrupted: Arc<AtomicBool>,
     has_left: Cell<bool>,
     timeline: RefCell<Timeline>,
@@ -43,11 +43,11 @@ pub(crate) struct Member {
     overview: Overview,
 }
 
-/// How often a node that waits for other nodes looks for them.
+/// The interval at which a waiting node checks for other nodes.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Member {
-    /// A node that has just joined the run at this address.
+    /// Creates a node that has just joined the run at this address.
     pub(crate) fn new(
         at: RunAddress,
         node: Node,
@@ -61,27 +61,28 @@ impl Member {
         Ok(Member { at, node, control, joined, interrupted, has_left, timeline, parts, overview })
     }
 
-    /// Whether the load had begun when it joined.
+    /// Whether the load had begun when the node joined.
     pub(crate) fn is_late(&self) -> bool {
         self.joined > self.begins()
     }
 
-    /// Where its part of the load starts: a node that joins later has no part in earlier slots.
+    /// The start of the node's part of the load. If the node joins later than the load begins, it does not start
+    /// earlier slots.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// In which second of the load a moment is, which is the same on all nodes.
+    /// The second of the load that contains a moment. All nodes number seconds in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
 
-    /// When the next second of the load begins.
+    /// The beginning of the next second of the load.
     pub(crate) fn next_second(&self, at: Nanos) -> Nanos {
         self.begins() + Duration::from_secs(self.second(at) + 1)
     }
 
-    /// Remembers what was collected from a moment on.
+    /// Adds what was collected since the moment `from` to the timeline.
     pub(crate) fn record(&self, from: Nanos, interval: &Interval, outcomes: &[Outcome]) {
         let mut timeline = self.timeline.borrow_mut();
         timeline.add(from - self.begins(), interval);
@@ -90,9 +91,9 @@ impl Member {
         }
     }
 
-    /// Reports to the fleet what this node has done up to a moment.
+    /// Reports the node's results up to a moment to the fleet.
     pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
-        // Results that can't be written now may be written the next time.
+        // If results cannot be serialized now, the next report may succeed.
         if let Ok(results) = self.results(at, stats).to_bytes() {
             self.node.tell(results);
         }
@@ -107,22 +108,22 @@ impl Member {
         }
     }
 
-    /// Times of the parts of all answers so far.
+    /// The times of the parts of all responses so far.
     pub(crate) fn own_times(&self) -> Vec<OwnTimes> {
         self.parts.all()
     }
 
-    /// Starts this node's slots.
+    /// The pacer that grants this node's slots.
     pub(crate) fn pacer(&self) -> Pacer {
         self.node.pacer().clone()
     }
 
-    /// When the load begins.
+    /// The start of the load.
     pub(crate) fn begins(&self) -> Nanos {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// The length of this node's part: it ends with its last slot.
+    /// The length of this node's part, which ends with its last slot.
     pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
@@ -150,20 +151,20 @@ impl Member {
         }
     }
 
-    /// The whole load as text, with all changes so far.
+    /// The whole load as text, including all changes so far.
     pub(crate) fn load(&self) -> String {
         self.node.shape()
     }
 
-    /// The names of the node and its run.
+    /// Names the node and its run.
     pub(crate) fn title(&self) -> String {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
 
-    /// Changes the load of the whole fleet. `hz` is what it is now.
+    /// Changes the load of the whole fleet. `hz` is the current rate.
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
-            // A rate at the end of the range does not change.
+            // A rate at the end of the range stays the same.
             let rate = Rate::from_hz(human::four_digits(hz * factor));
             rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
         };
@@ -175,7 +176,7 @@ impl Member {
             Action::Pause => self.pause(true),
             Action::Resume => self.pause(false),
             Action::TogglePause => self.pause(!self.standing().is_paused),
-            // The loops end before they come here.
+            // Handled before this method is called.
             Action::Stop => Ok(()),
         }
     }
@@ -183,26 +184,26 @@ impl Member {
     fn pause(&self, is_paused: bool) -> Result<(), FleetError> {
         let done = if is_paused { self.control.pause() } else { self.control.resume() };
         match done {
-            // The run is in that state already.
+            // The run is already in the requested state.
             Err(FleetError::Paused(_)) => Ok(()),
             done => done,
         }
     }
 
-    /// Takes no more slots: the others get them.
+    /// Makes the node leave: it takes no more slots, and the other nodes start them.
     pub(crate) fn leave(&self) -> Result<(), FleetError> {
         self.has_left.set(true);
         self.node.leave()
     }
 
-    /// An error in the words of the command line.
+    /// Describes an error in terms of the command line.
     pub(crate) fn told(&self, error: FleetError) -> String {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Reports to the store that this node is done, with its results. `not_started` of the slots that it was granted
-    /// were not started. After the load's end it waits for the others. Returns a connection for the results of all
-    /// nodes, unless the fleet goes on.
+    /// Reports to the store that this node has finished, with its results. `not_started` is the number of granted slots
+    /// that were not started. After the end of the load, waits for the other nodes. Returns a connection for reading
+    /// the results of all nodes, unless the fleet continues.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
@@ -221,7 +222,7 @@ impl Member {
     }
 }
 
-/// Waits until no node of the run is awaited any more. False if the user ends the wait.
+/// Waits until all nodes of the run have finished. Returns `false` if the user ends the wait.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {
@@ -238,7 +239,7 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
     }
 }
 
-/// The names of the node and its run, and when it joined if it was late.
+/// Displays the names of the node and its run, and the time at which a late node joined.
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title())?;

@@ -1,4 +1,4 @@
-//! Messages to a run, and the stages of a run that handle them.
+//! Defines messages to a run, and the stages of a run that handle them.
 
 use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
@@ -7,21 +7,20 @@ use tokio::sync::oneshot;
 /// A message to a run.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// End the schedule; when it has ended already, give up the answers that are missing.
+    /// End the schedule; if it has already ended, give up the missing responses.
     Stop,
     /// The last slot has started.
     LastSlot,
     /// A key was pressed.
     Key(KeyEvent),
-    /// Something that people should read.
+    /// Show this text to the user.
     #[cfg(feature = "otlp")]
     Tell(String),
-    /// A program sends this command, and waits for the result.
+    /// Carry out this command of a program, which waits for the result.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
-/// A stage of a run: before its schedule, during it, and after it. Where a message ends the stage, true is
-/// returned.
+/// A stage of a run: before, during or after its schedule. Methods that handle messages return true to end the stage.
 pub(crate) trait Stage {
     /// Handles a request to end the run.
     fn stop(&mut self) -> bool;
@@ -29,7 +28,7 @@ pub(crate) trait Stage {
     /// Handles a key.
     fn press(&mut self, key: KeyEvent) -> bool;
 
-    /// Does what a program asks for, but not the end.
+    /// Carries out a command of a program, except `Stop`.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
     /// Handles the start of the last slot.
@@ -37,13 +36,13 @@ pub(crate) trait Stage {
         false
     }
 
-    /// People should read this.
+    /// Shows a text to the user.
     #[cfg(feature = "otlp")]
     fn tell(&mut self, _text: String) {}
 }
 
 impl Message {
-    /// Passes the message to the stage of the run, which handles it. Returns whether that ends the stage.
+    /// Passes the message to the current stage. Returns whether the stage ends.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),
@@ -62,7 +61,7 @@ impl Message {
     }
 }
 
-/// Replies to a program, which may have gone meanwhile.
+/// Sends the result to a program. The program may be gone.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

@@ -1,4 +1,4 @@
-//! The outputs of a run while it runs: logs, terminal and snapshots.
+//! Groups the outputs of a run in progress: logs, terminal and snapshots.
 
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
@@ -6,7 +6,7 @@ use crate::shown::snapshot::Snapshot;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Logs, people and programs.
+/// The outputs of a run in progress.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     pub(crate) logs: Logs,
@@ -16,7 +16,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Only a terminal.
+    /// Creates outputs that consist only of a terminal.
     pub(crate) fn only(live: Live) -> Outputs {
         Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
     }

@@ -1,20 +1,20 @@
-//! The policy of a run for late slots, and the conditions that end it early.
+//! Defines the late policy of a run, and the conditions that end the run early.
 
 use crate::judged::criteria::{Goal, Percentile};
 use std::time::Duration;
 
-/// The policy of a run for late slots and for failures.
+/// The late policy of a run, and its conditions for ending early.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    /// Slots that are later than this are skipped.
+    /// The lateness above which slots are skipped.
     pub(crate) skip_later_than: Option<Duration>,
-    /// Whether slots keep their intended starts, and all that are due before the end belong to the
-    /// run. Then it is known exactly how many were skipped.
+    /// Whether slots keep their intended starts, and all slots that are due before the end belong to the run. If so,
+    /// the number of skipped slots is known exactly.
     pub(crate) keeps_slots: bool,
-    /// With more failures than this the run is over.
+    /// The largest number of failures. With more, the run ends.
     pub(crate) most_failures: f64,
-    /// The goal whose reaching ends the run.
+    /// The goal that ends the run when it is reached.
     pub(crate) goal: Option<Goal>,
-    /// The percentile that its own delays are put beside.
+    /// The percentile with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
 }

@@ -1,7 +1,7 @@
-//! Metrics of a run, pushed by OpenTelemetry's protocol: OTLP over HTTP, in protobuf.
+//! Pushes the metrics of a run by the OpenTelemetry protocol: OTLP over HTTP, in protobuf.
 //!
-//! A thread of its own sends the figures of the last snapshot at a fixed interval and once at the end. If a collector
-//! does not accept them, one message reports it. It neither delays nor fails the run.
+//! A thread sends the figures of the last snapshot at a fixed interval, and once at the end. If a collector does not
+//! accept them, one message reports this. A collector neither delays nor fails the run.
 
 pub(crate) mod args;
 pub(crate) mod collector;
@@ -20,24 +20,24 @@ use tokio::select;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// Sends metrics until it gets the signal to end.
+/// The thread that sends metrics. It ends when it is told to.
 #[derive(Debug)]
 pub(crate) struct Push {
     end: oneshot::Sender<()>,
     thread: JoinHandle<Pushed>,
 }
 
-/// The results of the sends.
+/// The numbers of sent messages.
 #[derive(Debug, Default)]
 struct Pushed {
     all: u64,
     failed: u64,
-    /// Why the last of those failed.
+    /// The reason why the last failed message was not accepted.
     last: String,
 }
 
 impl Push {
-    /// Sends the metrics of a run, every so often.
+    /// Starts to send the metrics of a run at a fixed interval.
     pub(crate) fn start(
         collector: Arc<Collector>,
         every: Duration,
@@ -52,9 +52,9 @@ impl Push {
         Ok(Push { end, thread })
     }
 
-    /// Sends the last metrics. Returns a message about those that did not arrive, if any.
+    /// Sends the last metrics. Returns a message if some metrics did not arrive.
     pub(crate) fn end(self) -> Option<String> {
-        // The thread listens, unless it has panicked; then it has printed its message.
+        // The thread receives this unless it has panicked, in which case it has printed a message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
         (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))
@@ -63,7 +63,7 @@ impl Push {
 
 fn run(runtime: Runtime, pusher: Pusher, every: Duration, ended: oneshot::Receiver<()>) -> Pushed {
     let outcome = runtime.block_on(pusher.run(every, ended));
-    // A name that is being resolved can't be given up; it must not hold up the end.
+    // Resolving a name cannot be canceled, and must not delay the end.
     runtime.shutdown_background();
     outcome
 }
@@ -84,7 +84,7 @@ impl Pusher {
                 ticks.tick().await;
                 self.push(Some(every)).await;
             };
-            // A send that is cut short by the end is made up for by the last one: counts only grow.
+            // A send that is interrupted by the end is replaced by the last send, because counts only grow.
             select! {
                 () = next => {}
                 _ = &mut ended => break,
@@ -94,7 +94,7 @@ impl Pusher {
         self.pushed
     }
 
-    /// Sends the current metrics. The first failure is reported, with the time of the next try.
+    /// Sends the current metrics. Reports the first failure, with the time of the next attempt.
     async fn push(&mut self, again: Option<Duration>) {
         let Some(snapshot) = self.snapshots.borrow().clone() else { return };
         let families = metrics::families(Some(&snapshot));
@@ -107,7 +107,7 @@ impl Pusher {
             if let (1, Some(every)) = (self.pushed.failed, again) {
                 let every = humantime::format_duration(every);
                 let told = format!("--otlp: {error:#}; trying again every {every}");
-                // The run may have ended meanwhile.
+                // The run may have ended.
                 let _ = self.messages.send(Message::Tell(told));
             }
         }

@@ -1,4 +1,4 @@
-//! Recording: what threads write down while they run, and how it is collected from all of them.
+//! Records the operations of load threads, and collects the records of all threads.
 
 #[cfg(test)]
 mod causes;

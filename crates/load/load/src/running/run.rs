@@ -1,4 +1,4 @@
-//! A run from its first thread to its summary.
+//! Performs a run, from starting its threads to its summary.
 
 use super::before_start::BeforeStart;
 use super::compare;
@@ -30,23 +30,24 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
-/// The first interrupt ends the schedule, the second one the waiting for answers.
+/// The number of interrupts that a run handles: the first ends the schedule, the second the wait for responses.
 pub(crate) const INTERRUPTS: usize = 2;
 
-/// A node of a fleet leaves first, and then starts what it has claimed.
+/// The number of additional interrupts of a fleet's node, which first leaves the fleet and starts the slots that it has
+/// claimed.
 const LEAVES: usize = 1;
 
-/// A run that is over.
+/// The results of a finished run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) summary: Summary,
-    /// Whether the logs are complete.
+    /// Fails if a log is incomplete.
     pub(crate) logged: anyhow::Result<()>,
-    /// How many slots were granted and not started, in a fleet.
+    /// In a fleet, the number of slots that were granted but not started.
     pub(crate) not_started: u64,
 }
 
-/// A fleet that can't be joined.
+/// The error that a fleet cannot be joined.
 #[derive(Debug)]
 pub(crate) struct NotJoined;
 
@@ -56,20 +57,20 @@ impl std::fmt::Display for NotJoined {
     }
 }
 
-/// Runs what is set up, to its end. Returns the results, and the node of a fleet that it was; nothing if
-/// it was stopped before its fleet had started.
+/// Performs the run that is set up. Returns its results, and its node if it belongs to a fleet. Returns `None` if the
+/// run was stopped before its fleet had started.
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
-    // The receiver is gone only when the run has ended.
+    // The receiver is dropped only when the run has ended.
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
     let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
     let interrupted = interrupt.flag();
-    // Dropped at the end of this function, so the report is printed on an ordinary terminal.
+    // The keyboard is dropped at the end of this function, so the report is printed on a restored terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let (watch, snapshots) = watch::channel(None);
     let control = setup.control_listener.as_ref().map(|control_listener| {
-        // While the full-screen view is shown, nothing else is.
+        // This is printed before the full-screen view opens, because nothing else can be shown during it.
         Progress::of_a_job().add_line(&format!("control at {}", control_listener.url()));
         Control::start(control_listener, &setup.target.name(), snapshots.clone(), sender.clone())
     });
@@ -102,7 +103,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     Ok(Some((done?, member)))
 }
 
-/// Joins a fleet, and waits for the others. None if the run should end already.
+/// Joins a fleet, and waits for the other nodes. `None` if the user ended the run before it started.
 fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
@@ -136,8 +137,8 @@ fn join(
     member
 }
 
-/// Runs what is set up, as the messages say. The first [`Message::Stop`] ends the schedule, the
-/// second one the waiting for answers.
+/// Performs the run that is set up, and handles messages. The first [`Message::Stop`] ends the schedule, the second one
+/// the wait for responses.
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
@@ -158,7 +159,7 @@ pub(crate) fn perform(
     controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),
-        // Slots that can't be given back are lost, and counted.
+        // Slots that cannot be given back are lost, and counted as lost.
         Some(member) => drop(member.leave()),
         None => {}
     }
@@ -186,8 +187,8 @@ pub(crate) fn perform(
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Starts the schedule, and tells the target and the workers. One that is not wanted any more has ended
-/// before any of its slots can start.
+/// Starts the schedule, and notifies the target and the workers. If the run should end already (`is_wanted` is false),
+/// the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,
@@ -200,8 +201,8 @@ pub(super) fn start_schedule<'run>(
         let length = member.length(setup.args.warmup);
         RunSpan::new(pacer, member.starts(), length, messages)
     } else {
-        // The first slot fixes when the schedule starts, exactly. It goes back before a worker looks for it: a worker
-        // that finds no slot left ends.
+        // Claiming the first slot fixes the exact start of the schedule. The slot is given back before a worker looks
+        // for it, because a worker that finds no slot left ends.
         let first = pacer.claim()?;
         pacer.resume();
         let start = first.due()? - setup.first;
@@ -211,7 +212,7 @@ pub(super) fn start_schedule<'run>(
         span.end_run(span.start);
     }
     setup.target.schedule_starts();
-    // It is not set anywhere else.
+    // It is set nowhere else, so this cannot fail.
     let _ = shared.span.set(span);
     shared.span.get().context("the schedule has not started")
 }

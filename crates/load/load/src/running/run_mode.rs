@@ -1,8 +1,9 @@
-//! Checks the options of runs that do not simply last for a time: closed loops (`--rate max`) and runs that go on
+//! Checks the options of runs that do not simply last for a time: closed loops (`--rate max`), and runs that continue
 //! until a percentile is known well enough (`--until-confident`).
 //!
-//! In a closed loop each connection starts its next request when it has its response, so no request is late. For
-//! the engine it is the fastest rate, which never catches up: a slot is due when a worker asks for one.
+//! In a closed loop, each connection starts its next request when it has received its response, so no request is late.
+//! The engine treats a closed loop as the highest rate without catching up: a slot is due as soon as a worker asks for
+//! one.
 
 use super::args::RunArgs;
 use crate::judged::criteria::Criterion;
@@ -10,15 +11,14 @@ use anyhow::{bail, ensure};
 use nanopace::Strictness;
 use std::time::Duration;
 
-/// Options about a schedule.
+/// The options about a schedule, which a closed loop does not have.
 const OF_A_SCHEDULE: [&str; 7] =
     ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
 
-/// Gives a closed loop its late policy, if the run is one.
+/// Sets the late policy of a closed loop, if the run is a closed loop.
 ///
 /// # Errors
-/// There is an option about a schedule, which a closed loop does not have, or a requirement that always holds
-/// without a schedule.
+/// Fails if there is an option about a schedule, or a requirement that always holds without a schedule.
 pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     if !args.schedule.is_closed {
         return Ok(());
@@ -36,15 +36,15 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The longest run with `--until-confident`, by default.
+/// The default for the longest run with `--until-confident`.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// The longest time of a run with `--until-confident`, without the warm-up.
+/// The longest duration of a run with `--until-confident`, without the warm-up.
 pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }
 
-/// Refuses options that end a run in other ways, and loads whose times cannot become surer.
+/// Rejects options that end a run in other ways, and loads for which the confidence cannot increase.
 pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     if args.until_confident.is_none() {
         return Ok(());

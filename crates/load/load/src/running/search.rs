@@ -1,11 +1,11 @@
 //! Runs `nanopace search`: finds the highest rate that meets an objective.
 //!
-//! Each step is a run of its own over new connections, and all its responses are waited for, so that no backlog of one
-//! step reaches the next. Slots that were due at its end and had not started are given up. The target is the same for
-//! all steps: with a connection for each request in flight, it has nothing left to do when a run is over.
+//! Each step is a run over new connections, and waits for all its responses, so that no backlog of a step reaches the
+//! next one. Slots that were due at the end of the step but had not started are given up. All steps use the same
+//! target. Each connection has only one request in flight, so the target has no work left when a step is over.
 //!
-//! A step is over as soon as too many requests have failed for it to succeed. If no request succeeds, one is sent
-//! alone, and the search is over if that fails too: then the rate is not the cause.
+//! A step ends as soon as too many requests have failed for it to succeed. If no request succeeds, one request is sent
+//! alone. If that fails too, the rate is not the cause, and the search ends.
 
 mod alone;
 pub(crate) mod args;
@@ -34,12 +34,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A search that is ready: the target answers, and the files can be written.
+/// A search that is ready: the target responds, and the output files can be written.
 pub(crate) struct Job {
     setup: Setup,
     promise: Promise,
     bounds: Bounds,
-    /// How long a step is at least.
+    /// The shortest duration of a step.
     least: Duration,
     longest: Duration,
     svg: Option<ResultFile>,
@@ -49,8 +49,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Makes the target, sees whether it is there, and finds the files. The `inputs` are files that the
-    /// target is made from.
+    /// Creates the target, checks that it responds, and opens the output files. `inputs` are the files from which the
+    /// target is created.
     pub(crate) fn new<T: Backend>(
         args: SearchArgs,
         inputs: &[Input<'_>],
@@ -59,7 +59,7 @@ impl Job {
         Job::of_any(args, inputs, boxed(make))
     }
 
-    /// The same for a target of any type.
+    /// Like [`new`](Job::new), for a target whose type is hidden.
     fn of_any(args: SearchArgs, inputs: &[Input<'_>], make: Make<'_>) -> anyhow::Result<Job> {
         args.check()?;
         let bounds = Bounds {
@@ -88,7 +88,7 @@ impl Job {
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
-        // The receiver is gone only when the search has ended.
+        // The receiver is dropped only when the search has ended.
         let interrupt = Interrupt::on_signals(INTERRUPTS, move || drop(stop.send(Message::Stop)))?;
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
@@ -97,7 +97,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// If a step cannot be run.
+    /// Fails if a step cannot be run.
     pub(crate) fn run(&mut self) -> anyhow::Result<Results> {
         let (progress, began) = (Progress::of_a_job(), Instant::now());
         let start = SystemTime::now();
@@ -141,11 +141,11 @@ impl Job {
         })
     }
 
-    /// Runs a step. None if it was interrupted.
+    /// Runs a step. `None` if the step was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
-        // Drops messages of the last step: its threads have gone.
+        // Messages of the previous step are dropped. Its threads have ended.
         while self.messages.try_recv().is_ok() {}
-        // An interrupt sets its flag first, so none is lost.
+        // An interrupt sets its flag before it sends a message, so no interrupt is lost.
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
@@ -174,7 +174,7 @@ impl Job {
         )
     }
 
-    /// Writes the JSON object, the picture and the report. If one write fails, the others are still made.
+    /// Writes the JSON object, the chart and the report. If one write fails, the others are still made.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.output.write_json(|| object::Object::new(results, promise));
@@ -193,5 +193,5 @@ impl Debug for Job {
     }
 }
 
-/// The highest rate that there is, per second.
+/// The highest possible rate, per second.
 const HIGHEST: f64 = 1e10;

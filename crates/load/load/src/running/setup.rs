@@ -1,4 +1,4 @@
-//! Sets up a run. Everything that can be wrong is found here, before any load.
+//! Sets up a run. All errors that can be found before the load starts are found here.
 
 use super::args::RunArgs;
 use super::compare;
@@ -35,10 +35,10 @@ use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Makes a target of any type.
+/// Creates a target whose type is hidden.
 pub(crate) type Make<'a> = Box<dyn FnOnce(&RunArgs) -> anyhow::Result<Arc<dyn AnyBackend>> + 'a>;
 
-/// Hides the type of the target that `make` makes.
+/// Hides the type of the target that `make` creates.
 pub(crate) fn boxed<'a, T: Backend>(
     make: impl FnOnce(&RunArgs) -> anyhow::Result<T> + 'a,
 ) -> Make<'a> {
@@ -51,42 +51,43 @@ pub(crate) struct Setup {
     pub(crate) args: RunArgs,
     /// The target of the load.
     pub(crate) target: Arc<dyn AnyBackend>,
-    /// The first intended start, from the load's start.
+    /// The first intended start, relative to the start of the load.
     pub(crate) first: Duration,
-    /// The end of the load, from its start; the longest time if it has no end, or if its last request ends it.
+    /// The end of the load, relative to its start; `Duration::MAX` if the load has no end, or ends with its last
+    /// request.
     end: Duration,
-    /// How many slots of this process there are, if the target has data for a limited number only.
+    /// The number of slots of this process, if the target has data for a limited number only.
     most: Option<u64>,
-    /// The slots that a number of requests is about.
+    /// The slots that a number of requests limits.
     counted: Option<Counted>,
-    /// With more failures than this a run ends early.
+    /// The largest number of failures. With more, the run ends early.
     most_failures: f64,
     /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<Core>,
-    /// The fleet that this process takes part in.
+    /// The fleet that the run belongs to.
     pub(crate) invitation: Option<Invitation>,
-    /// Where programs may read the state of the run and control it.
+    /// The address at which programs can read the state of the run and control it.
     pub(crate) control_listener: Option<ControlListener>,
-    /// Where metrics are sent.
+    /// The collector that metrics are sent to.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
     /// The run that this run is compared with.
     pub(crate) baseline: Option<Recording>,
-    /// Where the results go.
+    /// The output for the report and the JSON object.
     pub(crate) output: Output,
-    /// Where the page goes.
+    /// The file for the HTML page.
     pub(crate) html: Option<ResultFile>,
-    /// Where the requirements go, as test cases.
+    /// The file for the requirements as test cases.
     pub(crate) junit: Option<ResultFile>,
-    /// Where the short report goes.
+    /// The file for the short summary.
     pub(crate) summary: Option<ResultFile>,
     /// The logs, ready to begin.
     pub(crate) logs: Logs,
 }
 
 impl Setup {
-    /// Makes the target, checks that it is available, and opens the files, whose contents stay until they are written.
-    /// The `inputs` are files that the target is made from.
+    /// Creates the target, checks that it responds, and opens the output files without changing their contents.
+    /// `inputs` are the files from which the target is created.
     pub(crate) fn new<T: Backend>(
         args: RunArgs,
         inputs: &[Input<'_>],
@@ -95,7 +96,7 @@ impl Setup {
         Setup::of_any(args, inputs, boxed(make))
     }
 
-    /// The same for a target of any type.
+    /// Like [`new`](Setup::new), for a target whose type is hidden.
     pub(crate) fn of_any(
         mut args: RunArgs,
         inputs: &[Input<'_>],
@@ -109,7 +110,7 @@ impl Setup {
         args.schedule.check_first(first)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "the load and its warm-up are over before anything is recorded");
-        // How long it takes to start the last request of a recording is not known yet.
+        // The last request of a recording may start late, so the end is not known.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
         let baseline = compare::baseline(&args)?;
@@ -122,7 +123,7 @@ impl Setup {
         let counted = counted(&args, most)?;
         open_files::allow(&target, args.connections, args.threads)?;
         probe(&target, args.timeout)?;
-        // Only now: a run that can't be made leaves the results of the last one alone.
+        // Files are opened last, so an invalid run does not change the results of the previous run.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
         let [html, junit, summary] = [&args.html, &args.junit, &args.summary]
@@ -157,8 +158,8 @@ impl Setup {
         })
     }
 
-    /// Sets up the next run at a constant rate of `hz`, with other random arrivals than before. The run lasts for this
-    /// time, or until more than `most_failures` requests have failed.
+    /// Sets up the next run at a constant rate of `hz`, with new random arrivals. The run lasts for `duration`, or
+    /// until more than `most_failures` requests have failed.
     pub(crate) fn change(
         &mut self,
         hz: f64,
@@ -169,17 +170,18 @@ impl Setup {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
-        // Random arrivals may begin later at a lower rate.
+        // At a lower rate, random arrivals may begin later.
         self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
         Ok(())
     }
 
-    /// How many connections each thread has.
+    /// The number of connections of each thread.
     pub(crate) fn connections(&self) -> Vec<usize> {
         threads::sessions(&self.target, self.args.connections, self.args.threads)
     }
 
-    /// A pacer for the requested load, paused until the schedule starts; in a fleet, the node's.
+    /// Creates a pacer for the requested load, which is paused until the schedule starts. In a fleet, this is the pacer
+    /// of the node.
     pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -202,12 +204,12 @@ impl Setup {
         Ok(builder)
     }
 
-    /// How many slots this process has at most, warm-up included.
+    /// The largest number of slots of this process, including the warm-up.
     fn most_slots(&self) -> Option<u64> {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Whether slots that are late may be given up, and others take their places. In a closed loop none is late.
+    /// Whether late slots may be given up, so that later slots take their places. In a closed loop, no slot is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
@@ -234,7 +236,7 @@ impl Setup {
         self.args.schedule.is_replay() || self.most.is_some()
     }
 
-    /// The length of the run. It ends with the load, at the latest.
+    /// The length of the run. It ends at the latest when the load ends.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
@@ -256,7 +258,7 @@ impl Setup {
         })
     }
 
-    /// How it catches up; a closed loop has nothing to catch up.
+    /// Describes how late requests catch up. In a closed loop, no request is late.
     fn catching_up(&self) -> String {
         let strictness = self.args.strictness;
         let is_closed = self.args.schedule.is_closed;
@@ -267,7 +269,7 @@ impl Setup {
         }
     }
 
-    /// Where requests go, the load, and by what.
+    /// Describes the target, the load, and the connections and threads.
     pub(crate) fn title(&self, member: Option<&Member>) -> RunTitle {
         let args = &self.args;
         RunTitle {
@@ -292,7 +294,7 @@ fn spacing(schedule: &ScheduleArgs) -> Spacing {
     }
 }
 
-/// How many of the first slots of a load are this process's.
+/// How many of the first `slots` slots of the load belong to this process.
 fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     ensure!(
         args.fleet.run_name.is_none(),
@@ -303,8 +305,8 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// The slots of a load with a number of requests, at most `most` in this process. None in a closed loop, where workers
-/// count their starts.
+/// The slots of a load with a number of requests; at most `most` of them in this process. `None` for a closed loop,
+/// whose workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };
@@ -315,7 +317,7 @@ fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>>
     Ok(Some(Counted { first, warm_up, slots: requests.min(most), may_skip }))
 }
 
-/// Refuses requirements on times that the target does not take.
+/// Rejects requirements about times that the target does not measure.
 pub(super) fn check_parts(target: &dyn AnyBackend, criteria: &[Criterion]) -> anyhow::Result<()> {
     let taken = target.take_own_times();
     for criterion in criteria {
@@ -335,7 +337,7 @@ fn cores() -> anyhow::Result<Vec<Core>> {
     Ok(cores)
 }
 
-/// Sees whether the target is there, and says so within the timeout.
+/// Checks within the timeout whether the target responds.
 fn probe(target: &Arc<dyn AnyBackend>, timeout: Duration) -> anyhow::Result<()> {
     let probed = Arc::clone(target);
     let probed = apart(

@@ -7,14 +7,14 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The title of the differences.
+/// The title of the differences in reports.
 pub(crate) const BESIDE: &str = "B beside A";
 
 const NOTE: &str =
     "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
 const FEW_RUNS: &str = "with three runs of each side, changes from run to run are counted too";
 
-/// Below a comparison.
+/// The notes that explain a comparison.
 pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     let is_few = comparison.runs.iter().any(|runs| *runs < 3);
     [NOTE].into_iter().chain(is_few.then_some(FEW_RUNS))
@@ -26,7 +26,7 @@ pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
     [format!("A: {a}"), format!("B: {b}")]
 }
 
-/// The result of a comparison in one line.
+/// Summarizes a comparison in one line.
 pub(crate) fn upshot(rows: &[Row]) -> String {
     let count = |word: Word| rows.iter().filter(|row| row.word == word).count();
     let (all, few, same) = (rows.len(), count(Word::TooFew), count(Word::NoDifference));
@@ -37,7 +37,7 @@ pub(crate) fn upshot(rows: &[Row]) -> String {
     }
 }
 
-/// Shows a comparison as text of many lines, and by what it failed.
+/// Displays a comparison as text of many lines, with the requirements that it failed.
 #[derive(Debug)]
 pub(crate) struct ComparisonText<'a>(pub(crate) &'a Comparison, pub(crate) &'a [String]);
 
@@ -62,7 +62,7 @@ fn line(f: &mut Formatter<'_>, [name, a, b, difference, word]: [&str; 5]) -> fmt
     writeln!(f, "{}", line.trim_end())
 }
 
-/// A figure with its interval.
+/// Formats a figure with its interval.
 pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     let Some(Estimate { value, low, high, is_rough }) = estimate else { return NONE.to_owned() };
     let about = if is_rough { "~" } else { "" };
@@ -80,7 +80,8 @@ pub(crate) fn estimate(figure: Figure, estimate: Option<Estimate>) -> String {
     format!("{about}{} ({} to {})", show(value), show(low), show(high))
 }
 
-/// The difference of the second side in percent of the first; for errors, in percent of the requests.
+/// Formats the difference of the second side from the first: in percent of the first side, or for errors, of all
+/// requests.
 pub(crate) fn difference(row: &Row) -> String {
     let is_share = row.figure == Figure::Errors;
     let relative = if is_share { row.difference } else { row.relative() };
@@ -91,7 +92,7 @@ pub(crate) fn difference(row: &Row) -> String {
     format!("{by:+.1} %{range}")
 }
 
-/// All of it. Its names are a promise to the programs that read it.
+/// The whole comparison. Programs read its field names, so these names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparisonObject {
     runs: [usize; 2],
@@ -100,7 +101,7 @@ pub(crate) struct ComparisonObject {
     failed: Vec<String>,
 }
 
-/// Times are in nanoseconds, rates per second, errors a share.
+/// A figure on both sides. Times are in nanoseconds, rates per second, errors are a share.
 #[derive(Debug, Serialize)]
 struct FigureObject {
     figure: String,
@@ -119,7 +120,7 @@ struct EstimateObject {
     too_few: bool,
 }
 
-/// Null where an end is not known.
+/// A difference with the ends of its interval. An unknown end is null.
 #[derive(Debug, Serialize)]
 struct DifferenceObject {
     by: f64,
@@ -128,7 +129,7 @@ struct DifferenceObject {
 }
 
 impl ComparisonObject {
-    /// The object of a comparison that failed by these.
+    /// Creates the object of a comparison, with the requirements that it failed.
     pub(crate) fn new(comparison: &Comparison, failed: &[String]) -> ComparisonObject {
         ComparisonObject {
             runs: comparison.runs,

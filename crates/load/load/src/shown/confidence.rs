@@ -1,9 +1,9 @@
-//! Confidence intervals as they are written to JSON.
+//! Defines how confidence intervals are written to JSON.
 
 use crate::recorded::confidence::{Batched, Confidence, Range};
 use serde::Serialize;
 
-/// The confidence intervals of 95 %, of all kinds of times.
+/// The 95 % confidence intervals of all distributions of times.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
 pub(crate) struct ConfidenceObject {
@@ -12,7 +12,7 @@ pub(crate) struct ConfidenceObject {
     response_time_ns: Ranges,
 }
 
-/// The intervals of some percentiles: null where there is too little to judge by.
+/// The intervals of some percentiles; null if there are too few values.
 #[derive(Debug, Serialize)]
 struct Ranges {
     p50: Option<RangeObject>,
@@ -22,7 +22,7 @@ struct Ranges {
     p99_99: Option<RangeObject>,
 }
 
-/// An interval, without an upper end if that lies beyond all that was measured.
+/// An interval. Its upper end is missing if it lies beyond all measured times.
 #[derive(Debug, Serialize)]
 struct RangeObject {
     low: u64,
@@ -31,7 +31,7 @@ struct RangeObject {
 }
 
 impl ConfidenceObject {
-    /// The intervals of a run.
+    /// Computes the intervals of a run.
     pub(crate) fn new(confidence: &Confidence<'_>) -> ConfidenceObject {
         ConfidenceObject {
             wait_time_ns: Ranges::new(&confidence.wait()),

@@ -1,4 +1,4 @@
-//! The log in lines of values between commas: what happened, second by second.
+//! Writes the CSV log: the results of each second on a line.
 
 use crate::console::LogFile;
 use crate::recorded::labels::Labelled;
@@ -10,54 +10,54 @@ use hdrhistogram::Histogram;
 use std::path::Path;
 use std::time::Duration;
 
-/// The first columns. Those of times follow, for each kind of time.
+/// The first columns. Columns for each distribution of times follow.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
 const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
-/// A log being written, line by line: what is there is kept, however the run ends.
+/// A CSV log that is written line by line, so that it survives however the run ends.
 #[derive(Debug)]
 pub(crate) struct CsvLog {
     file: LogFile,
-    /// Whether operations have labels. Then each line has one, or none if it is about all operations; and
-    /// after the line of a second are those of its labels.
+    /// Whether operations have labels. If so, each line has a label, which is empty for the line of all operations. The
+    /// lines of a second's labels follow the line of the second.
     has_labels: bool,
 }
 
-/// The results of a second. Moments are times since the start of the schedule.
+/// The results of a second. Times are relative to the start of the schedule.
 #[derive(Debug)]
 pub(crate) struct Second<'run> {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The requested starts.
+    /// The number of requested starts.
     pub(crate) asked: f64,
-    /// The backlog at its end.
+    /// The backlog at the end of the second.
     pub(crate) backlog: Backlog,
     pub(crate) stats: &'run OperationStats,
 }
 
 impl<'run> Second<'run> {
-    /// The part of it that is not before `moment`.
+    /// The part of the second from `moment` on.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }
 }
 
 impl CsvLog {
-    /// Opens the file, for which `-` is standard output.
+    /// Opens the file; `-` is standard output.
     pub(crate) fn create(path: &Path, has_labels: bool) -> anyhow::Result<CsvLog> {
         Ok(CsvLog { file: LogFile::create(path)?, has_labels })
     }
 
-    /// Writes the names of the columns.
+    /// Writes the column names.
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
         self.file.begin().context(CANNOT_WRITE)?;
         let label = if self.has_labels { ",label\n" } else { "\n" };
         self.write_line(&(head() + label))
     }
 
-    /// Writes a second.
+    /// Writes the results of a second.
     pub(crate) fn write(&mut self, second: &Second<'_>) -> anyhow::Result<()> {
         let &Second { from, to, asked, backlog, stats } = second;
         let ends = [stats.started(), stats.completed(), stats.failed()];
@@ -81,7 +81,7 @@ fn head() -> String {
     COLUMNS.to_owned() + &times.collect::<String>()
 }
 
-/// The whole log of these intervals.
+/// Returns the complete log of these intervals.
 pub(crate) fn text(intervals: &[Interval]) -> String {
     let lines =
         intervals.iter().map(|&Interval { from, to, asked, backlog, ref brief, .. }| {
@@ -106,7 +106,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// Fields that are not known by label are empty.
+/// Formats the line of a label. Fields that are unknown for labels are empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;
@@ -121,7 +121,7 @@ fn cells(times: &Histogram<u64>) -> String {
     POINTS.map(|(_, quantile)| format!(",{}", cell(times, quantile))).concat()
 }
 
-/// A time that was not measured is empty, not zero.
+/// Formats a percentile. If there are no times, the field is empty, not zero.
 fn cell(times: &Histogram<u64>, quantile: f64) -> String {
     if times.is_empty() { String::new() } else { at(times, quantile).as_nanos().to_string() }
 }

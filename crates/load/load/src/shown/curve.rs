@@ -1,4 +1,4 @@
-//! Draws the uncorrected times, which a closed-loop tool would report, beside the corrected ones.
+//! Draws the uncorrected times, which a closed-loop tool would report, next to the corrected ones.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter};
 use std::iter;
 use std::time::Duration;
 
-/// Where the two curves are compared.
+/// The percentiles at which the two curves are compared.
 const POINTS: [(&str, f64); 9] = [
     ("p50", 0.5),
     ("p66", 0.66),
@@ -21,22 +21,23 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// The first character of a bar is 10 us, and each further one is a factor of 1.58: five characters are a factor of ten.
+/// The time of a bar's first character. Each further character is a factor of 1.58, so five characters are a factor of
+/// ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
 const NOTHING_COMPLETED: &str =
     "No request completed: there are no service times, and the response times are lower bounds.";
 
-/// The bars are cut where the next column starts.
+/// The largest width of a bar, which ends before the next column.
 const WIDTH: usize = 30;
 
-/// Two distributions as bars, on a logarithmic scale.
+/// Displays two distributions as bars on a logarithmic scale.
 #[derive(Debug)]
 pub(crate) struct Curve<'run> {
-    /// Service times.
+    /// The service times.
     pub(crate) uncorrected: Sample<'run>,
-    /// Response times.
+    /// The response times.
     pub(crate) corrected: Sample<'run>,
     /// The verdict on the run.
     pub(crate) verdict: Verdict,
@@ -60,9 +61,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// A sentence about the time that a closed-loop tool would have hidden, at the point where it hides most, or that the
-    /// curves agree. None about a difference if the generator was late, and none in a closed loop: the corrected curve is
-    /// wrong, too.
+    /// A sentence about the largest difference between the curves, which is time that a closed-loop tool would hide, or
+    /// about their agreement. `None` for a closed loop, and for a difference if the generator was late, because the
+    /// corrected curve is then wrong, too.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
@@ -126,7 +127,7 @@ mod tests {
         }
     }
 
-    /// One request of 100 takes 2 s, the others 1 ms; every third of them falls due in those 2 s.
+    /// Of 100 requests, one takes 2 s, and the others 1 ms. Every third request falls due in those 2 s.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),
@@ -157,7 +158,7 @@ mod tests {
         let (behind, followed) = (shown(Verdict::GeneratorBehind), shown(Verdict::TargetBehind));
         assert_eq!(shown(Verdict::BothBehind), behind);
         assert!(!behind.contains("closed-loop"), "{behind}");
-        // Only the sentence and the end of its line are missing.
+        // Only the sentence and the end of its line differ.
         assert!(followed.starts_with(behind.trim_end()), "{behind}{followed}");
         assert!(behind.ends_with("\n\n") && followed.ends_with("\n\n"), "{behind}{followed}");
     }

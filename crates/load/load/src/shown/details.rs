@@ -1,4 +1,4 @@
-//! The part of the report that is shown with `-v`, after the percentiles.
+//! Writes the part of the report that is shown with `-v`, after the percentiles.
 
 use super::comparison::ComparisonText;
 use super::curve::Curve;
@@ -15,7 +15,7 @@ use crate::recorded::stats::{OperationStats, SetUps};
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 
-/// Shows everything that the brief report leaves out.
+/// Displays everything that the brief report omits.
 #[derive(Debug)]
 pub(crate) struct Details<'run>(pub(crate) &'run Summary);
 
@@ -50,7 +50,7 @@ impl Display for Details<'_> {
     }
 }
 
-/// The findings that are not among the notes of the report.
+/// The findings that are not among the notes of the brief report.
 fn unnoted(summary: &Summary) -> impl Iterator<Item = &Finding> {
     let are_noted = summary.verdict.is_well();
     let goal = |found: &&Finding| found.is_well && found.check == "sure";
@@ -72,7 +72,7 @@ fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     }
 }
 
-/// How even the starts were, where the schedule's time went, and who made requests late.
+/// Writes how even the starts were, how the schedule's time was used, and what made requests late.
 fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     match summary.gaps {
         Some(gaps) => {

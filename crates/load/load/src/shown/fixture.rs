@@ -1,4 +1,4 @@
-//! Makes up summaries of runs for tests.
+//! Creates summaries of runs for tests.
 
 use crate::console::human::float;
 use crate::console::machine::Machine;
@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
 use std::time::{Duration, SystemTime};
 
-/// A run without any record.
+/// The summary of a run without records.
 pub(crate) fn empty() -> Summary {
     let title = Title {
         scenario_hash: None,
@@ -51,7 +51,7 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// A run of this length and rate, with times from 50 us to 10 s that get longer and shorter in turn.
+/// The summary of a run of this length and rate, with times from 50 us to 10 s that increase and decrease in turn.
 pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let mut summary = empty();
     for second in 0..seconds {
@@ -81,7 +81,7 @@ pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
 fn interval(second: u64, hz: u64) -> Interval {
     let (mut brief, mut due) = (Brief::new(), Due::new());
     let slow = 1.0 + (float(second) / 60.0).sin().abs() * 20.0;
-    // The shares of 1, 2, 3 and more times as long a time fall by the same factor each.
+    // The number of times decreases by a constant factor with their length.
     let mut left = hz;
     let mut ns = 50_000.0 * slow;
     while left > 0 {

@@ -1,4 +1,4 @@
-//! Shows fleets.
+//! Shows the status, account and results of fleets.
 
 pub(crate) mod account;
 pub(crate) mod object;

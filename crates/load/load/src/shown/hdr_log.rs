@@ -1,4 +1,4 @@
-//! The interval log of HDR histograms: what happened when, for the tools that read such logs.
+//! Writes the interval log of HDR histograms, for tools that read such logs.
 
 use crate::console::LogFile;
 use crate::recorded::stats::OperationStats;
@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The log reader of the original library wants to see these two lines.
+/// The log reader of the original library requires these two lines.
 const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
@@ -19,7 +19,7 @@ const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
-/// A log being written, second by second: what is there is kept, however the run ends.
+/// An interval log that is written second by second, so that it survives however the run ends.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 
@@ -58,7 +58,7 @@ impl HdrLog {
     ) -> anyhow::Result<()> {
         let mut serializer = V2DeflateSerializer::new();
         let mut lines = Vec::new();
-        // A new writer for each interval, without a head.
+        // Each interval gets a new writer, without a head.
         let mut log = IntervalLogWriterBuilder::new()
             .with_max_value_divisor(NANOS_PER_MILLI)
             .begin_log_with(&mut lines, &mut serializer)

@@ -1,4 +1,4 @@
-//! The results of a run as one JSON object.
+//! Writes the results of a run as one JSON object.
 
 use super::comparison::ComparisonObject;
 use super::confidence::ConfidenceObject;
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Table;
 
-/// The object. Its names are a promise to the programs that read it.
+/// The whole object. Programs read its field names, so these names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<F> {
     version: &'static str,
@@ -37,9 +37,9 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// Null if nothing was due.
+    /// Null if no slot was due.
     ratio: Option<f64>,
-    /// Null if nothing was started.
+    /// Null if no request was started.
     errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,
@@ -68,21 +68,21 @@ pub(crate) struct Object<F> {
     histograms: RetainedHistograms,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
-    /// Why it was not compared with the baseline, if it was to be.
+    /// The reason why the run was not compared with its baseline, if a comparison was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_compared: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
 
-/// Times of the parts of responses, by name.
+/// The times of the parts of responses by name.
 pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
     let mut by_name = BTreeMap::new();
     by_name.extend(own.iter().map(|own| (own.part.key(), OwnObject::new(own))));
     by_name
 }
 
-/// Times of one part.
+/// The times of one part of responses.
 #[derive(Debug, Serialize)]
 pub(crate) struct OwnObject {
     #[serde(flatten)]
@@ -99,14 +99,14 @@ impl OwnObject {
     }
 }
 
-/// The results of one machine or of all nodes of a fleet.
+/// The results of one machine, or of all nodes of a fleet.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultsObject {
     started: u64,
     completed: u64,
     failed: u64,
     unfinished: u64,
-    /// Requests that were sent again after their connection was closed while idle.
+    /// Requests that were sent again because their idle connection had been closed.
     retried: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
@@ -151,7 +151,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// Times of an interval, to two digits; null if there are none.
+/// The times of an interval, to two digits; null if there are none.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,
@@ -160,40 +160,40 @@ struct Brief {
     max: Option<u64>,
 }
 
-/// Both from the fastest to the slowest.
+/// Two percentile spectra, each from the shortest to the longest time.
 #[derive(Debug, Serialize)]
 struct Spectrum {
     service_time_ns: Vec<Point>,
     response_time_ns: Vec<Point>,
 }
 
-/// Seconds, summed over slots.
+/// Lateness in seconds, summed over slots.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// An upper bound of the part that was spent waiting for the processor.
+    /// An upper bound for the time that was spent waiting for the CPU.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,
 }
 
-/// Null where the system does not tell.
+/// CPU time; null if the system does not report it.
 #[derive(Debug, Serialize)]
 struct Processor {
     had_ns: u64,
     wanted_ns: u64,
 }
 
-/// Both null when there were too few starts to judge, or arrivals that are not even.
+/// How even the starts were; null if there were too few starts, or if the arrivals were not even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,
     coefficient_of_variation: Option<f64>,
 }
 
-/// A check of a run.
+/// The result of a check of the run.
 #[derive(Debug, Serialize)]
 struct CheckObject {
     check: &'static str,
@@ -201,7 +201,7 @@ struct CheckObject {
     text: String,
 }
 
-/// Where the schedule's time went.
+/// How the schedule's time was used.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names are a promise")]
 pub(crate) struct Ledger {
@@ -213,7 +213,7 @@ pub(crate) struct Ledger {
 }
 
 impl<F> Object<F> {
-    /// The object for a summary, and for the fleet that the run was a part of.
+    /// Creates the object for a summary, and for the fleet that the run belonged to.
     pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
         let stats = &summary.stats;
         let (title, beside) = (&summary.title, summary.beside.as_ref());
@@ -277,7 +277,7 @@ impl<F> Object<F> {
 }
 
 impl ResultsObject {
-    /// The object for what was recorded.
+    /// Creates the object for the records.
     pub(crate) fn new(confidence: &Confidence<'_>) -> ResultsObject {
         let stats = confidence.stats;
         ResultsObject {
@@ -351,7 +351,7 @@ impl Brief {
 }
 
 impl Ledger {
-    /// The object for a ledger.
+    /// Creates the object for a ledger.
     pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
         Ledger {
             elapsed_ns: nanos(ledger.elapsed),
@@ -374,7 +374,7 @@ mod tests {
     use crate::shown::fixture;
     use serde_json::{Value, json};
 
-    /// A gate that reads a percentile must not pass because no request was answered.
+    /// A check that reads a percentile must not pass because no request received a response.
     #[test]
     fn a_time_that_nobody_measured_is_null() {
         let mut summary = fixture::long(3, 1_000);

@@ -1,13 +1,13 @@
-//! Writes the requirements of a run as `JUnit` XML, with a test case for each, for CI systems.
+//! Writes the requirements of a run as `JUnit` XML, for CI systems. Each requirement is a test case.
 
 use crate::console::human;
 use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
-/// The reason why the completeness of a load is unknown.
+/// The message if the run was ended early, so that it is unknown whether the load would have been complete.
 const CUT_SHORT: &str = "somebody ended the run before its load was over";
 
-/// The file.
+/// Returns the XML text.
 pub(crate) fn xml(summary: &Summary) -> String {
     let required = summary.required.iter().map(|of| (of.text.as_str(), of.missed.as_deref()));
     let load = ("the load is complete", summary.incomplete.as_deref());
@@ -27,7 +27,7 @@ pub(crate) fn xml(summary: &Summary) -> String {
 }
 
 fn case((text, missed): (&str, Option<&str>), skipped: Option<&str>) -> Markup {
-    // XML does not have all characters.
+    // XML does not allow all characters.
     let text = human::visible(text);
     html! {
         testcase classname="nanopace" name=(text) {
@@ -44,12 +44,12 @@ mod tests {
     use crate::shown::fixture::long;
     use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-    /// The file, as a program sees it that builds and tests.
+    /// Reads the XML as a CI system would.
     fn read(summary: &Summary) -> Vec<TestSuite> {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// The suite that a CI system would write for two seconds with these cases, with its own counts.
+    /// The suite that a CI system would write for two seconds of tests with these cases, including its own counts.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));

@@ -12,9 +12,9 @@ pub(crate) struct Binding {
     chars: &'static str,
     /// The displayed name of the key.
     pub(crate) label: &'static str,
-    /// Its action, in a word or two.
+    /// The action in one or two words.
     pub(crate) brief: &'static str,
-    /// Its action, for the help.
+    /// The action as the help explains it.
     pub(crate) help: &'static str,
     meaning: Meaning,
 }
@@ -83,21 +83,21 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Whether this key ends a run while no text is being typed.
+/// Whether this key ends a run when no text is being typed.
 pub(crate) fn is_stop(key: KeyEvent) -> bool {
     matches!(Prompt::default().press(key), Some(Action::Stop))
 }
 
-/// The state of the keyboard: the text that is being typed, and the error in the last one.
+/// The state of the keyboard: the text that is being typed, and the error in the last entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prompt {
     typing: Option<(PromptKind, Typed)>,
-    /// The error in the last entry or key, until the next key.
+    /// The error in the last entry or key. It is cleared by the next key.
     wrong: String,
     is_help_wanted: bool,
 }
 
-/// The kind of the typed text.
+/// The kind of text that is being typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromptKind {
     Rate,
@@ -105,9 +105,9 @@ pub(crate) enum PromptKind {
 }
 
 impl Prompt {
-    /// Returns the action of `key`, after the keys before it.
+    /// Handles a key, and returns its action.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
-        // With Ctrl or Alt, a key is not the character that it is printed with.
+        // With Ctrl or Alt, a key does not mean its printed character.
         if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
             return None;
         }
@@ -118,7 +118,7 @@ impl Prompt {
                 let (kind, text) = (*kind, typed.text());
                 return self.enter(kind, &text);
             }
-            // No rate contains these keys. They act, and the typed text is dropped.
+            // No rate contains these keys. They perform their actions, and the typed text is dropped.
             (Some((PromptKind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
                 self.typing = None;
                 return self.begin(key.code);
@@ -133,7 +133,7 @@ impl Prompt {
         None
     }
 
-    /// Returns the action of a key outside of a text. It may begin a text.
+    /// Handles a key when no text is being typed. Returns its action, or begins a text.
     fn begin(&mut self, key: KeyCode) -> Option<Action> {
         let KeyCode::Char(char) = key else {
             self.is_help_wanted &= key != KeyCode::Esc;
@@ -163,7 +163,7 @@ impl Prompt {
     fn enter(&mut self, kind: PromptKind, text: &str) -> Option<Action> {
         let entered = match kind {
             PromptKind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
-                // A rate is quickly typed again.
+                // A rate can quickly be typed again, so it is dropped.
                 self.typing = None;
                 error.to_string()
             }),
@@ -184,7 +184,7 @@ impl Prompt {
         }
     }
 
-    /// Moves the cursor to the error in a shape.
+    /// Moves the cursor to the position of the error in a shape.
     fn point_out(&mut self, error: &ShapeSyntaxError) {
         if let Some((_, typed)) = &mut self.typing {
             typed.move_to(error.column().saturating_sub(1));
@@ -196,7 +196,7 @@ impl Prompt {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// The error in the last entry or key; empty without one.
+    /// The error in the last entry or key; empty if there is none.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }
@@ -206,7 +206,7 @@ impl Prompt {
         self.is_help_wanted
     }
 
-    /// The typed text and the error in one line.
+    /// Formats the typed text and the error in one line.
     pub(crate) fn line(&self) -> String {
         let typed = match &self.typing {
             Some((PromptKind::Rate, typed)) => format!("> {}", typed.text()),
@@ -222,8 +222,7 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// The actions of the characters of `text`; `\n`, `\x08` and `\x1b` are Enter,
-    /// Backspace and Escape.
+    /// Returns the actions of the characters of `text`. `\n`, `\x08` and `\x1b` are Enter, Backspace and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {
@@ -235,7 +234,7 @@ mod tests {
         text.chars().filter_map(|c| prompt.press(key(c).into())).map(shown).collect()
     }
 
-    /// Actions are not compared, because shapes are not.
+    /// Actions are compared as text, because shapes cannot be compared.
     #[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
     fn shown(action: Action) -> String {
         format!("{action:?}")
@@ -275,7 +274,7 @@ mod tests {
 
     #[test]
     fn keys_with_ctrl_or_alt_do_nothing() {
-        // Terminals send Ctrl-\\ as Ctrl-4.
+        // Terminals send Ctrl-\ as Ctrl-4.
         for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
             let mut prompt = Prompt::default();
             for c in ['4', '+', ' ', 'q'] {
@@ -309,7 +308,7 @@ mod tests {
         assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
-        // An error stays on the screen, and keys are keys again.
+        // After an error, which stays on the screen, keys have their usual meanings.
         assert_eq!(actions("0\nq"), ["Stop"]);
     }
 
@@ -328,7 +327,7 @@ mod tests {
         assert_eq!((kind, typed.parts().0.as_str()), (PromptKind::Shape, "hold 1/s 2s, "));
         assert!(prompt.wrong().contains("column 14"), "{}", prompt.wrong());
         assert!(prompt.line().starts_with("shape> hold 1/s 2s, jump 3/s  "), "{}", prompt.line());
-        // The next key takes the error away.
+        // The next key clears the error.
         assert!(prompt.press(KeyCode::Delete.into()).is_none());
         assert_eq!((prompt.wrong(), prompt.line().as_str()), ("", "shape> hold 1/s 2s, ump 3/s"));
         assert!(pressed("s\n").typing().is_some());

@@ -1,4 +1,4 @@
-//! Writes the requests of each label as text and as JSON objects.
+//! Writes the results of each label as text and as JSON objects.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// A line for each label, where there is more than one kind of operation.
+/// Displays a line for each label, if labels distinguish operations.
 #[derive(Debug)]
 pub(crate) struct LabelLines<'run>(pub(crate) &'run OperationStats);
 
@@ -37,7 +37,7 @@ fn spread(sample: Sample<'_>) -> String {
     format!("p50 {median}, p99 {p99}")
 }
 
-/// By label, where there is more than one kind of operation.
+/// The results by label, if labels distinguish operations.
 pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
     let mut objects = BTreeMap::new();
@@ -45,7 +45,7 @@ pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     objects
 }
 
-/// The operations of one label that ended.
+/// The ended operations with one label.
 #[derive(Debug, Serialize)]
 pub(crate) struct LabelObject {
     completed: u64,

@@ -1,4 +1,4 @@
-//! Shows a run in progress: the full-screen view, or lines.
+//! Shows a run in progress, in the full-screen view or as lines.
 
 use super::keys::Prompt;
 use super::run_title::RunTitle;
@@ -9,17 +9,17 @@ use crate::console::Progress;
 use crate::recorded::over_time::OverTime;
 use std::sync::Arc;
 
-/// Where a run is shown.
+/// The place where a run is shown.
 #[derive(Debug)]
 pub(crate) enum Live {
     Lines(Progress),
     Nowhere,
-    /// With lines to show when it has gone.
+    /// The full-screen view, and the lines to print after it has closed.
     Screen(Screen, Vec<String>),
 }
 
 impl Live {
-    /// The full-screen view, if it is wanted and keys come from a terminal that can show it.
+    /// Opens the full-screen view if it is wanted and the terminal supports it and sends keys; otherwise shows lines.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
@@ -32,7 +32,7 @@ impl Live {
         Live::Lines(progress)
     }
 
-    /// Shows how the run is going.
+    /// Shows the current state of the run.
     pub(crate) fn show(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -47,7 +47,7 @@ impl Live {
         }
     }
 
-    /// Shows a line that stays: now, or when the full-screen view has gone.
+    /// Prints a line that stays: at once, or when the full-screen view has closed.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         match self {
@@ -57,7 +57,7 @@ impl Live {
         }
     }
 
-    /// The last line stays. The full-screen view goes, and the terminal is as it was.
+    /// Ends the display. The last line stays; the full-screen view closes and restores the terminal.
     pub(crate) fn end(self) {
         match self {
             Live::Lines(progress) => progress.end(),

@@ -1,28 +1,27 @@
-//! Writes the logs of a run in progress. A write error ends its log, and not the
-//! run.
+//! Writes the logs of a run in progress. A write error ends that log, but not the run.
 
 use super::csv_log::{CsvLog, Second};
 use super::hdr_log::HdrLog;
 use std::time::{Duration, SystemTime};
 
-/// The logs that are wanted.
+/// The logs that are written.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     hdr: Option<HdrLog>,
     csv: Option<CsvLog>,
-    /// Why a log is not complete.
+    /// The error for which a log is incomplete.
     lost: Option<anyhow::Error>,
-    /// The end of the warm-up, since the start of the schedule.
+    /// The end of the warm-up, relative to the start of the schedule.
     recorded_from: Duration,
 }
 
 impl Logs {
-    /// The logs to be written.
+    /// Creates the logs.
     pub(crate) fn new(hdr: Option<HdrLog>, csv: Option<CsvLog>, warmup: Duration) -> Logs {
         Logs { hdr, csv, lost: None, recorded_from: warmup }
     }
 
-    /// Writes the heads. The schedule starts at `start`.
+    /// Writes the heads of the logs. The schedule starts at `start`.
     pub(crate) fn begin(&mut self, start: SystemTime) {
         let written = self.hdr.as_mut().map_or(Ok(()), |hdr| hdr.begin(start));
         self.keep_hdr(written);
@@ -30,7 +29,7 @@ impl Logs {
         self.keep_csv(written);
     }
 
-    /// Writes a second.
+    /// Writes the results of a second.
     pub(crate) fn write(&mut self, second: &Second<'_>) {
         let length = second.to.saturating_sub(second.from);
         let hdr = self.hdr.as_mut();
@@ -55,7 +54,7 @@ impl Logs {
         }
     }
 
-    /// Ends the logs. An error tells why one of them is not complete.
+    /// Ends the logs. Fails if one of them is incomplete.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         self.lost.map_or(Ok(()), Err)
     }

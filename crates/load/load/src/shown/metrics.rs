@@ -1,6 +1,6 @@
-//! The metrics of a run: counters, gauges and distributions, independent of a format.
+//! Defines the metrics of a run, independent of a format: counters, gauges and distributions.
 //!
-//! Their number does not grow with the run, because labels have values from short lists.
+//! The number of metrics does not grow during the run, because label values come from short lists.
 
 #[cfg(feature = "otlp")]
 pub(crate) mod otlp;
@@ -12,17 +12,17 @@ use crate::load::kind::{self, FailureKind};
 use crate::recorded::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
-/// Metrics of the same name, which differ in a label if there are several.
+/// The metrics with one name. If there are several, they have different labels.
 #[derive(Debug)]
 pub(crate) struct Family<'run> {
-    /// Without what formats add: the program's name, the unit, `total`.
+    /// The name without the parts that formats add: the program's name, the unit and `total`.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
     pub(crate) unit: Option<Unit>,
     pub(crate) data: Data<'run>,
 }
 
-/// The unit of a metric, if it does not count things.
+/// The unit of a metric that is not a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Seconds,
@@ -31,7 +31,7 @@ pub(crate) enum Unit {
 
 #[derive(Debug)]
 pub(crate) enum Data<'run> {
-    /// Counts that only grow.
+    /// Counts that never decrease.
     Counters(Vec<Point<u64>>),
     Gauges(Vec<Point<f64>>),
     Times(Vec<Point<&'run Buckets>>),
@@ -39,12 +39,12 @@ pub(crate) enum Data<'run> {
 
 #[derive(Debug)]
 pub(crate) struct Point<V> {
-    /// A label's name and value.
+    /// The name and the value of a label.
     pub(crate) label: Option<(&'static str, String)>,
     pub(crate) value: V,
 }
 
-/// A label of a metric.
+/// The name of the label for operations' own labels.
 const LABEL: &str = "label";
 const SERVICE: &str = "From sending to the end of the answer, if complete";
 const RESPONSE: &str =
@@ -59,13 +59,13 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// The phase of the run in a word; before the schedule starts there is no snapshot.
+/// The phase of the run in one word. Before the schedule starts, there is no snapshot.
 pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
     let phase = snapshot.map(|snapshot| snapshot.phase);
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
 }
 
-/// All metrics of a run. Before the schedule starts there is only its phase.
+/// Returns all metrics of a run. Before the schedule starts, this is only its phase.
 pub(crate) fn families(snapshot: Option<&Snapshot>) -> Vec<Family<'_>> {
     let phase = phase(snapshot);
     let phases = PHASES.iter().map(|(_, name)| ("phase", *name, float((*name == phase).into())));
@@ -158,7 +158,7 @@ fn times(tally: &Tally) -> Vec<Family<'_>> {
     ]
 }
 
-/// By label, where there is more than one kind of request.
+/// The metrics by label, if labels distinguish operations.
 fn labels(tally: &Tally) -> Vec<Family<'_>> {
     let counts = |count: fn(&LabelTally) -> u64| {
         let mut counts = BTreeMap::new();
@@ -229,7 +229,7 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// All kinds, also those that have not happened: an alarm needs a number.
+/// The number of failures of each kind. Kinds without failures are included, because alerts need a number.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
@@ -239,7 +239,7 @@ fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// Codes that mean nothing are counted together.
+/// The number of responses with each status. Unknown status codes are counted together.
 fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
     let mut known = BTreeMap::new();
     for (status, count) in statuses {

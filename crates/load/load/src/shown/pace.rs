@@ -1,4 +1,4 @@
-//! Describes the rate, the errors and the response times of a fleet in part of a line.
+//! Formats the rate, the errors and the response times of a fleet as a part of a line.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human::{self, float};
@@ -7,7 +7,7 @@ use crate::recorded::stats::OperationStats;
 use nanopace::Shape;
 use std::fmt::{self, Display, Formatter};
 
-/// The results of all nodes.
+/// The results of all nodes in a span of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace<'fleet> {
     pub(crate) asked_hz: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Pace<'fleet> {
 }
 
 impl<'fleet> Pace<'fleet> {
-    /// The pace of these results, for this load.
+    /// Computes the pace of these results under this load.
     pub(crate) fn of(done: &'fleet Done, shape: &Shape) -> Pace<'fleet> {
         let (from, to) = done.span;
         let asked = shape.count_at(to) - shape.count_at(from);
@@ -24,12 +24,12 @@ impl<'fleet> Pace<'fleet> {
         Pace { asked_hz: asked / seconds, achieved_hz: done.hz, stats: &done.stats }
     }
 
-    /// The response time at this share, in words.
+    /// Formats a percentile of the response times.
     pub(crate) fn time(&self, quantile: f64) -> String {
         self.stats.responses().shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
     }
 
-    /// The share of the requests that failed, in words.
+    /// Formats the share of requests that failed.
     pub(crate) fn errors(&self) -> String {
         let share = float(self.stats.failed()) / float(self.stats.started());
         if share.is_finite() { human::percent(share) } else { NONE.to_owned() }

@@ -1,8 +1,8 @@
 //! Writes the page of a run: one self-contained HTML file.
 //!
-//! It is a function of the [`Summary`] alone. `maud` escapes texts from outside, such as the URL; the page's
-//! `Content-Security-Policy` allows only its own style and script. The script shows the figures under the pointer. The
-//! page is complete without it.
+//! The page depends only on the [`Summary`]. `maud` escapes all texts from outside, such as the URL. The page's
+//! `Content-Security-Policy` allows only its own style and script. The script shows the figures under the pointer;
+//! without the script, the page is still complete.
 
 pub(crate) mod baseline;
 mod chart;
@@ -38,7 +38,7 @@ const SCRIPT: &str = include_str!("page/script.js");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// The page.
+/// Returns the page.
 pub(crate) fn html(summary: &Summary) -> String {
     let stats = &summary.stats;
     let hidden = hidden(stats, summary.verdict);
@@ -48,7 +48,7 @@ pub(crate) fn html(summary: &Summary) -> String {
     document(&summary.title.url, &content)
 }
 
-/// A page with this content.
+/// Returns a page with this content.
 pub(crate) fn document(title: &str, content: &Markup) -> String {
     let title = format!("{title} — nanopace");
     html! {
@@ -114,7 +114,7 @@ pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Optio
     }
 }
 
-/// A sentence about the times that a closed-loop tool would have hidden.
+/// A sentence about the times that a closed-loop tool would hide.
 pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String> {
     let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
     Curve { uncorrected, corrected, verdict }.hidden()
@@ -135,7 +135,7 @@ fn tables(summary: &Summary) -> Markup {
     side_by_side(sections.into_iter().chain(of_schedule.into_iter().filter(|_| !summary.is_closed)))
 }
 
-/// Short sections.
+/// Places short sections next to each other.
 pub(crate) fn side_by_side(sections: impl IntoIterator<Item = (&'static str, Markup)>) -> Markup {
     html! {
         div.sections { @for (name, content) in sections { section { h2 { (name) } (content) } } }

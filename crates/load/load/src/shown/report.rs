@@ -1,4 +1,4 @@
-//! The report of a run for people: one line, at most 16 lines, or everything.
+//! Writes the report of a run for people: one line, at most 16 lines, or everything.
 
 #[cfg(test)]
 mod tests;
@@ -15,11 +15,11 @@ use crate::recorded::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 
-/// The brief report has no more lines, and no line has more characters.
+/// The largest number of lines of the brief report, and of characters in a line.
 const LINES: usize = 16;
 const COLUMNS: usize = 100;
 
-/// How much of a run a report shows.
+/// The level of detail of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     Headline,
@@ -27,7 +27,7 @@ pub(crate) enum Detail {
     All,
 }
 
-/// Shows a summary as text.
+/// Displays a summary as text.
 #[derive(Debug)]
 pub(crate) struct RunReport<'run> {
     pub(crate) summary: &'run Summary,
@@ -44,7 +44,7 @@ impl Display for RunReport<'_> {
                 let mut rest: Vec<_> =
                     table.lines().map(str::to_owned).chain(advised(summary)).collect();
                 if head(summary, usize::MAX).len() + rest.len() > LINES {
-                    // The blank line above the table.
+                    // Removes the blank line above the table.
                     rest.remove(0);
                 }
                 let room = LINES.saturating_sub(rest.len());
@@ -62,8 +62,8 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// The lines above the percentiles: the headline, its reasons, the figures, the cautions. Notes that do not fit into
-/// this number of lines are left out.
+/// The lines above the percentiles: the headline, its reasons, the figures and the cautions. Notes that do not fit into
+/// `room` lines are omitted.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -78,7 +78,7 @@ fn head(summary: &Summary, room: usize) -> Vec<String> {
     [top, reasons, figures, cautions].concat()
 }
 
-/// Cuts a line that is too long.
+/// Shortens a line that is too long.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(COLUMNS) {
         None => line.to_owned(),
@@ -91,13 +91,13 @@ fn top(summary: &Summary) -> Vec<String> {
     let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
     let note = summary.title.rate_is_default.then_some(note);
     let headline = Headline::new(summary);
-    // The requirements that were missed follow, a line each.
+    // The missed requirements follow, one per line.
     let is_missed = !summary.missed.is_empty();
     let headline = if is_missed { headline.result } else { headline.to_string() };
     note.into_iter().chain([headline]).collect()
 }
 
-/// Everything that qualifies the headline, with its kind, the most important first.
+/// All notes that qualify the headline, each with its kind, the most important first.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();
@@ -118,7 +118,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(passed);
     let reached = summary.findings.iter().filter(|found| found.is_well && found.check == "sure");
     notes.extend(reached.map(|found| ("passed", found.text.clone())));
-    // Where the load was late, the other cautions repeat the verdict.
+    // If the load was late, the other cautions repeat the verdict.
     let most = if is_well { usize::MAX } else { summary.warnings.len() };
     notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
     notes
@@ -139,7 +139,7 @@ fn rate(summary: &Summary) -> String {
     format!("rate      {achieved} of {requested} requested ({share:.2} %) over {span}")
 }
 
-/// How many requests ended in which way.
+/// The number of requests with each outcome.
 pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     let (completed, failed) = (stats.completed(), stats.failed());
     let scheduled = if is_closed { String::new() } else { format!("{} scheduled: ", stats.due()) };
@@ -155,7 +155,7 @@ pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     format!("requests  {scheduled}{}", counts.join(", "))
 }
 
-/// How many requests failed by each kind, the most frequent first.
+/// The number of failed requests of each kind, the most frequent first.
 pub(crate) fn errors(stats: &OperationStats) -> Option<String> {
     let mut kinds: Vec<_> =
         stats.failures.iter().map(|(kind, count)| (Reverse(*count), *kind)).collect();
@@ -168,7 +168,7 @@ fn advised(summary: &Summary) -> Option<String> {
     advice(summary).map(|advice| format!("advice    {advice}"))
 }
 
-/// The requirements that were missed, a line each.
+/// Displays the missed requirements, one per line.
 #[derive(Debug)]
 pub(crate) struct MissedLines<'run>(pub(crate) &'run [String]);
 

@@ -1,15 +1,15 @@
-//! Describes a requested run in one line.
+//! Describes a run in one line before it starts.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The run as it was requested.
+/// The target, the load and the connections of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunTitle {
-    /// The target of the requests; the first one, if there are several.
+    /// The target of the requests. If there are several, this is the first one.
     pub(crate) url: String,
-    /// The load at the beginning.
+    /// The load at the start.
     pub(crate) load: String,
-    /// The number of connections, and how late requests catch up.
+    /// The number of connections, and the late policy.
     pub(crate) by: String,
 }
 

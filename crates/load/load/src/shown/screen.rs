@@ -1,7 +1,7 @@
 //! The full-screen view of a run.
 //!
-//! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. A
-//! picture is dropped while two others wait; the next one follows within a quarter of a second.
+//! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. If
+//! two pictures are waiting, the next picture is dropped. Another one follows within a quarter of a second.
 
 mod breakdown;
 mod course;
@@ -32,24 +32,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// After this time without a picture, the last one is drawn again: the terminal may have another
-/// size.
+/// After this time without a new picture, the last one is drawn again, because the terminal may have been resized.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// The number of pictures in a round. The first one is drawn from scratch, over the output of other programs.
+/// Of this many pictures, the first is drawn from scratch, to remove the output of other programs.
 const ROUND: u32 = 20;
 
-/// A view that is shown until it is dropped. Then the terminal is as it was.
+/// A view that is shown until it is dropped. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(crate) struct Screen {
     title: Arc<RunTitle>,
-    /// Taken to end the drawing.
+    /// `None` when the drawing thread is to end.
     pictures: Option<SyncSender<Picture>>,
     drawing: Option<JoinHandle<()>>,
 }
 
 impl Screen {
-    /// A view on standard error. None if the terminal has no size, or cannot move its cursor.
+    /// Opens a view on standard error. `None` if the terminal has no size or cannot move its cursor.
     pub(crate) fn open(title: RunTitle) -> Option<Screen> {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
@@ -66,10 +65,10 @@ impl Screen {
         screen.drawing.is_some().then_some(screen)
     }
 
-    /// Shows how the run is going.
+    /// Shows the current state of the run.
     pub(crate) fn show(&self, snapshot: &Arc<Snapshot>, over_time: &OverTime, prompt: &Prompt) {
         if let Some(pictures) = &self.pictures {
-            // Full, if the terminal is slow; closed, if drawing has failed.
+            // The channel is full if the terminal is slow, and closed if drawing has failed. Both are ignored.
             let _ = pictures.try_send(Picture {
                 title: Arc::clone(&self.title),
                 snapshot: Some(Arc::clone(snapshot)),
@@ -83,17 +82,17 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.pictures = None;
-        // A panic has been shown already.
+        // A panic of the thread has already been printed.
         let _ = self.drawing.take().map(JoinHandle::join);
         alternate::leave();
     }
 }
 
-/// Draws pictures on the alternate screen, each with one write.
+/// Draws pictures on the alternate screen. Each picture is one write.
 struct Canvas {
     terminal: Terminal<CrosstermBackend<Ink>>,
     ink: Ink,
-    /// When the last picture was drawn, in turns of the alternate screen and within a round.
+    /// The turn of the alternate screen in which the last picture was drawn, and the picture's number within a round.
     drawn: (u32, u32),
 }
 
@@ -125,7 +124,7 @@ impl Canvas {
     fn draw(&mut self, picture: &Picture, turn: u32) -> io::Result<()> {
         let next = (self.drawn.1 + 1) % ROUND;
         if self.drawn.0 != turn || next == 0 {
-            // Unlike `clear`, it does not query the cursor, whose position would arrive as a key.
+            // Unlike `clear`, this does not query the cursor position, which would arrive as a key.
             let size = self.terminal.size()?;
             self.terminal.resize(size.into())?;
         }
@@ -157,7 +156,7 @@ impl Write for Ink {
     }
 }
 
-/// Lets the load threads have the processor first. On Linux each thread has a priority of its own.
+/// Gives the load threads precedence on the CPU. On Linux, each thread has its own priority.
 fn give_way() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, 19);

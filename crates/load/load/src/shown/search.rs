@@ -1,4 +1,4 @@
-//! Shows searches.
+//! Shows the results of searches.
 
 pub(crate) mod answer;
 pub(crate) mod chart;

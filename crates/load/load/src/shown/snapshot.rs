@@ -1,4 +1,4 @@
-//! The state of a run in progress, for the live views and for programs.
+//! Captures the state of a run in progress, for live views and metrics.
 
 use super::standing::Standing;
 use crate::console::human::{self, float};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
-/// The last intervals make up a second.
+/// The number of intervals that make up the last second.
 pub(crate) const RECENT: usize = 4;
 
 /// The state of a run at one moment.
@@ -22,26 +22,26 @@ pub(crate) struct Snapshot {
     /// When the schedule started.
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
     pub(crate) start: SystemTime,
-    /// Time since then.
+    /// The time since the start of the schedule.
     pub(crate) elapsed: Duration,
-    /// The planned end of the schedule, since its start, if it is known.
+    /// The planned end, relative to the start of the schedule, if it is known.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
     /// The requested rate or shape, as written.
     pub(crate) load: String,
-    /// Whether that is a shape.
+    /// Whether the load is a shape.
     pub(crate) is_shape: bool,
-    /// Whether all requests of the load have been due.
+    /// Whether all requests of the load have fallen due.
     pub(crate) is_load_over: bool,
     /// The pacer's ledger.
     pub(crate) ledger: Ledger,
-    /// The requests that are due and have not started.
+    /// The requests that are due but have not started.
     pub(crate) backlog: Backlog,
     /// The results of the last second.
     pub(crate) recent: Recent,
     /// The counts since the end of the warm-up.
     pub(crate) tally: Tally,
-    /// The lateness by cause, with the lateness of requests that wait now.
+    /// The lateness by cause, including that of requests that are still waiting.
     pub(crate) lateness: Lateness,
     /// The text that is being typed, or the error in it.
     pub(crate) note: String,
@@ -53,21 +53,21 @@ pub(crate) struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
-    /// Requests start, and nothing is recorded.
+    /// Requests start, but nothing is recorded.
     WarmUp,
     Running,
     Paused,
-    /// The schedule has ended, and responses are missing.
+    /// The schedule has ended, but some responses are still awaited.
     WaitingForAnswers,
     Over,
 }
 
 impl Snapshot {
-    /// The verdict on the run so far. None before the first request.
+    /// The verdict on the run so far. `None` before the first request.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
-        // Requests that have just become due are not late.
+        // Requests that have only just fallen due do not count as late.
         let overdue = if self.backlog.time > HICCUP { self.backlog.slots } else { 0 };
         let evidence = Evidence {
             ratio: share(*started, started.saturating_add(overdue)),
@@ -83,7 +83,8 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// The requested rate; for a shape and for a load that is over, its mean in the last second.
+    /// Formats the requested rate. For a shape, and for a load that has ended, this is the mean rate in the last
+    /// second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape || self.is_load_over {
             human::hz(self.recent.asked_hz)
@@ -98,13 +99,13 @@ impl Snapshot {
 pub(crate) struct Recent {
     /// Operations started per second.
     pub(crate) hz: f64,
-    /// Requested starts per second.
+    /// Starts requested per second.
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }
 
 impl Recent {
-    /// The sum of these intervals, with this requested rate.
+    /// Adds up these intervals, with this requested rate.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

@@ -1,31 +1,31 @@
-//! Percentiles with more and more nines: the time of the slowest of ten, of a hundred, and so on.
+//! Computes percentile spectra: percentiles with more and more nines, up to the longest time.
 
 use crate::console::human::float;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Where a distribution is looked at: nine times between no nine and one, between one and two, and so
-/// on.
+/// The steps from one number of nines to the next: with `n` nines, the quantiles are 1 - step / 10^n.
 const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
-/// The most nines: more than a run has requests.
+/// The largest number of nines. No run has that many requests.
 const NINES: u32 = 12;
 
 /// A point of a spectrum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Point {
-    /// The share of times that are not longer.
+    /// The share of times that are at most `ns`.
     pub(crate) quantile: f64,
     pub(crate) ns: u64,
 }
 
-/// The times at round quantiles, as far as there are enough of them, and the longest one.
+/// Returns the times at round quantiles, up to the highest quantile for which there are enough times, and the longest
+/// time.
 pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
     let known = quantiles(times.len()).map(at);
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// Round quantiles beyond which at least one of `times` times lies.
+/// The round quantiles beyond which at least one of `times` times lies.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round
@@ -33,7 +33,7 @@ fn quantiles(times: u64) -> impl Iterator<Item = f64> {
         .map(|(step, of)| float(of - step) / float(of))
 }
 
-/// The number of nines of a quantile: one of 0.9, two of 0.99.
+/// The number of nines of a quantile: one for 0.9, two for 0.99.
 pub(crate) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }

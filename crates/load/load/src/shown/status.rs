@@ -10,7 +10,7 @@ use std::fmt;
 const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
 const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
 
-/// Shows the run's title and explains its status line, and its keys if they can be used.
+/// Prints the run's title, an explanation of the status line and, if they can be used, the keys.
 pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     progress.add_line(&title.to_string());
     progress.add_line(LEGEND);
@@ -19,7 +19,7 @@ pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     }
 }
 
-/// Shows a snapshot as one line.
+/// Displays a snapshot as one line.
 #[derive(Debug)]
 pub(crate) struct Status<'run>(pub(crate) &'run Snapshot);
 
@@ -40,7 +40,7 @@ impl fmt::Display for Status<'_> {
         let (slots, backlog) = (backlog.slots, human::time(backlog.time));
         let [wait, response] = [&recent.brief.wait, &recent.brief.response].map(spread);
         let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!("  {fleet}"));
-        // The typed text must be visible in a narrow terminal.
+        // The typed text comes first, because it must be visible in a narrow terminal.
         let note = if note.is_empty() { String::new() } else { format!("{note}  ") };
         write!(
             f,

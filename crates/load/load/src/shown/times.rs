@@ -1,4 +1,4 @@
-//! Tables of percentiles: wait, service and response times, brief or with confidence intervals.
+//! Writes tables of the percentiles of wait, service and response times, brief or with confidence intervals.
 
 use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
@@ -11,20 +11,20 @@ use std::time::Duration;
 pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
-/// The signs for a lower bound and for a time that does not exist.
+/// The signs for a lower bound, and for a time that does not exist.
 pub(crate) const AT_LEAST: &str = ">=";
 pub(crate) const NONE: &str = "-";
 
 const NOTE: &str =
     "(in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval)";
 
-/// The sign for a time that follows from too few requests.
+/// The sign for a percentile that is based on too few requests.
 const ABOUT: &str = "~";
 
-/// Without this many longer times, a percentile is not shown in the brief table: chance decides it.
+/// The number of longer times that a percentile needs in the brief table. With fewer, its value depends on chance.
 const LONGER: f64 = 5.0;
 
-/// The percentiles that the samples carry, with the times that only the target knows.
+/// Displays the percentiles for which there are enough times, including times that only the target can measure.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 
@@ -34,7 +34,7 @@ impl Display for BriefTable<'_> {
         let service = ("service", Sample::exact(&stats.service));
         let three =
             [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
-        // Without a schedule there is no wait time, and the response time is the service time.
+        // A closed loop has no wait time, and its response time is the service time.
         let columns = if self.0.is_closed { &three[1..2] } else { &three[..] };
         let own = self.0.own_times.iter().map(|own| (own.part.name(), Sample::exact(&own.times)));
         let columns: Vec<_> = columns.iter().copied().chain(own).collect();
@@ -64,14 +64,14 @@ fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }
 
-/// Shows the three side by side; service and response times with their intervals.
+/// Displays all three distributions side by side, with intervals for the service and response times.
 #[derive(Debug)]
 pub(crate) struct TimesTable<'run> {
     pub(crate) confidence: Confidence<'run>,
     pub(crate) is_closed: bool,
 }
 
-/// A time, and the interval in which it lies, if that is known.
+/// A time, and its confidence interval if it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) time: String,
@@ -83,7 +83,7 @@ impl Cell {
         Cell { time: time.unwrap_or_else(|| NONE.to_owned()), range: String::new() }
     }
 
-    /// A percentile, with `sign` before it if it is a lower bound.
+    /// Formats a percentile, with `sign` before it if it is a lower bound.
     pub(crate) fn percentile(times: &Batched<'_>, quantile: f64, sign: &str) -> Cell {
         let exact = Cell::new(times.sample.shown(quantile, sign));
         let Some(range) = times.range(quantile) else { return exact };

@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 
-/// The greatest number of characters: longer than any shape that a person types or pastes.
+/// The largest number of characters, which is more than any shape that a person types or pastes.
 const MOST: usize = 4_000;
 
-/// A text, and where in it the next character goes.
+/// A text, and the position in it at which the next character is inserted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Typed {
     text: Vec<char>,
@@ -44,12 +44,12 @@ impl Typed {
         (before.iter().collect(), after.iter().collect())
     }
 
-    /// All of it.
+    /// The whole text.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
 
-    /// Whether there is nothing.
+    /// Whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// The parts are the text, whatever is pressed.
+        /// Whatever keys are pressed, the two parts make up the text.
         #[test]
         fn no_key_leaves_the_text(keys in prop::collection::vec(0..8_usize, 0..200)) {
             let all = [Char('a'), Char('ß'), Backspace, Delete, Left, Right, Home, End];

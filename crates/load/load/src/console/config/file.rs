@@ -1,4 +1,4 @@
-//! Reads a configuration file and makes arguments of it.
+//! Reads a configuration file and converts it into arguments.
 
 use crate::console::refusal::one_line;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -9,23 +9,23 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The options in a file.
+/// The options in a configuration file.
 #[derive(Debug)]
 pub(crate) struct ConfigFile<'options> {
     entries: Vec<Entry<'options>>,
 }
 
-/// One line of the file: an option, and the arguments that say the same.
+/// An entry of the file: an option, and the equivalent arguments.
 #[derive(Debug)]
 struct Entry<'options> {
     option: &'options Arg,
     arguments: Vec<String>,
 }
 
-/// An error in a file, and its place there.
+/// An error in a file, with its position.
 #[derive(Debug, PartialEq)]
 struct Wrong {
-    /// A byte of the file.
+    /// The index of the byte where the error is.
     at: usize,
     told: String,
 }
@@ -34,9 +34,9 @@ type Key<'text> = Spanned<std::borrow::Cow<'text, str>>;
 type Value<'text> = Spanned<DeValue<'text>>;
 
 impl ConfigFile<'_> {
-    /// Reads a file with some of the options of a command. Each of them is checked by itself.
+    /// Reads a file with options of a command, and checks each option separately.
     ///
-    /// The error is one line, and names the file.
+    /// The error message is one line and names the file.
     pub(crate) fn read<'options>(
         path: &Path,
         options: &'options Command,
@@ -64,7 +64,7 @@ impl ConfigFile<'_> {
         Ok(ConfigFile { entries: entries.collect::<Result<_, _>>()? })
     }
 
-    /// The arguments, without those of options that are `given` elsewhere.
+    /// Returns the arguments, except those of options that are `given` elsewhere.
     pub(crate) fn arguments(&self, given: impl Fn(&Arg) -> bool) -> Vec<OsString> {
         let entries = self.entries.iter().filter(|entry| !given(entry.option));
         entries.flat_map(|entry| &entry.arguments).map(OsString::from).collect()
@@ -87,7 +87,7 @@ fn entry<'options>(
     Ok(Entry { option, arguments })
 }
 
-/// The option of this name.
+/// Finds the option with this name.
 fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Arg> {
     let named = |option: &Arg| {
         let aliases = option.get_all_aliases().unwrap_or_default();
@@ -109,7 +109,7 @@ fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     format!("{name:?} is not an option for a file; {command} --help lists them")
 }
 
-/// The name that clap would suggest.
+/// Returns the option name that clap would suggest.
 fn nearest(options: &Command, name: &str) -> String {
     let name = name.trim_start_matches('-').to_lowercase();
     let error = options.clone().try_get_matches_from(["", &format!("--{name}")]).err();
@@ -119,7 +119,7 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// The values of an option, each in the form of the command line; an empty one for a flag.
+/// Returns the values of an option in the form of the command line; an empty list for a flag.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {
@@ -133,7 +133,7 @@ fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     }
 }
 
-/// Text and numbers.
+/// Converts a string or a number.
 fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
@@ -143,7 +143,8 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// The digits of an integer. One of more than 127 bits stays unchanged, and no option takes it.
+/// Returns the decimal digits of an integer. An integer of more than 127 bits is returned unchanged, and clap then
+/// rejects it.
 fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())
         .map_or_else(|_| number.to_string(), |number| number.to_string())
@@ -160,8 +161,8 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Whether clap accepts the arguments of one option. The other options that it needs or excludes are
-/// checked later, with all arguments together.
+/// Checks whether clap accepts the arguments of one option. Conflicts and dependencies between options are checked
+/// later, with all arguments together.
 fn check(options: &Command, arguments: &[String]) -> Result<(), String> {
     let words = std::iter::once("").chain(arguments.iter().map(String::as_str));
     let elsewhere = |error: &Error| {

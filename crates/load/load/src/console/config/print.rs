@@ -1,16 +1,16 @@
 //! Prints options as a configuration file.
 //!
-//! Options that were given become values. Defaults become comments. As values, defaults would count as given: they
-//! would exclude other options, and the file would keep them when a later version has better ones.
+//! Options that were given become values. Defaults become comments: as values, they would conflict with other options,
+//! and the file would keep them even if a later version had better defaults.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::ffi::OsStr;
 use toml::{Table, Value};
 
-/// All options and their values as TOML, in the order of the help page.
+/// Formats all options and their values as TOML, in the order of the help page.
 ///
-/// The error is one line: TOML has no way to write a path that is not Unicode.
+/// Fails with a one-line error if a path is not valid Unicode, because TOML cannot express it.
 pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String> {
     let shown = options.get_arguments().filter(|option| !option.is_hide_set());
     let named = shown.filter_map(|option| option.get_long().zip(Some(option)));
@@ -48,13 +48,13 @@ fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'r
     })
 }
 
-/// The values as they were given; the default; or none.
+/// Returns the given values, else the default, else nothing.
 fn values<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Vec<Value>, &'run OsStr> {
     let raw = run.get_raw(option.get_id().as_str()).into_iter().flatten();
     raw.map(|value| value.to_str().map(readable).ok_or(value)).collect()
 }
 
-/// A number if that is how the text reads.
+/// Returns a number if the text is a number, else a string.
 fn readable(text: &str) -> Value {
     let integer = text.parse().map(Value::Integer).ok();
     let float = || text.parse().map(Value::Float).ok();
@@ -62,7 +62,7 @@ fn readable(text: &str) -> Value {
     number.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Shows what an option takes that has no value and no default.
+/// Returns a placeholder for an option without a value and a default.
 fn placeholder(option: &Arg) -> Value {
     let names = option.get_value_names().unwrap_or_default();
     Value::String(names.first().map_or_else(String::new, ToString::to_string))

@@ -1,4 +1,4 @@
-//! Defines the options of `nanopace run` for requests and connections.
+//! Defines the options of `nanopace run` for requests and connections. Their doc comments are `--help` texts.
 
 use super::request::form::Field;
 use super::response::stream_items::Items;
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Whether HTTP/2 was built in.
+/// Whether this build supports HTTP/2.
 pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 
-/// The group of options about connections.
+/// The heading of the options about connections.
 pub(crate) const CONNECTIONS: &str = "Connections";
 
-/// The requests, and how they are sent.
+/// The options for requests and how they are sent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
@@ -44,7 +44,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
     pub(crate) form: Vec<Field>,
 
-    /// Speak HTTP/2 only [default: HTTP/1.1]
+    /// Use HTTP/2 only [default: HTTP/1.1]
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 
@@ -91,14 +91,15 @@ impl ClientArgs {
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Rejects headers that are given too often, and addresses for hosts that a proxy resolves.
+    /// Checks that no header is given twice where only one is allowed, and that no host has an address if a proxy
+    /// resolves it.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()
     }
 }
 
-/// Refuses a body that is a time: with wrk and k6, `-d 30s` is a duration.
+/// Rejects a body that is a duration: with wrk and k6, `-d 30s` sets the duration of the run.
 fn body(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(_) => Err(format!(

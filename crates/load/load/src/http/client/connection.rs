@@ -1,4 +1,4 @@
-//! Opens connections of either HTTP version, and sends one request after the other on each.
+//! Opens HTTP/1.1 and HTTP/2 connections, and sends one request after the other on each.
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
@@ -15,18 +15,18 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
 
-/// A connection to one of the plan's servers.
+/// A connection to one of the servers in the plan.
 pub(crate) enum Connection {
     Http1(http1::Connection),
     Http2 {
         connection: http2::Connection,
-        /// Reserves a place on a shared connection while this is alive.
+        /// The place of this session on a shared connection, which is freed on drop.
         place: Option<Arc<SharedConnection>>,
     },
 }
 
 impl Connection {
-    /// Opens a connection to a server of the plan, or joins one that other sessions have opened.
+    /// Opens a connection to a server of the plan, or joins a connection that other sessions have opened.
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
@@ -72,7 +72,7 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Whether no request can follow, as far as is known without reading from the connection.
+    /// Whether no further request can be sent, as far as this is known without reading from the connection.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -85,7 +85,7 @@ impl Connection {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// Grows whenever something is read, for any session that shares the connection.
+    /// A counter of reads: it grows whenever bytes are read, for any session that shares the connection.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Whether a request can be sent. False when the server has closed the connection.
+    /// Waits until a request can be sent. Returns `false` if the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_ready(deadline).await,
@@ -115,13 +115,13 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
-                // Boxed, so that an HTTP/1.1 call, which is moved as a whole, has no room for this future.
+                // Boxed to keep the future of an HTTP/1.1 call small, because that future is moved as a whole.
                 Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }
     }
 
-    /// The kernel's delays of the exchange that has just ended, if the kernel stamps it.
+    /// The kernel's delays of the last exchange, if the connection has kernel timestamps.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         match self {
             Connection::Http1(connection) => connection.delays(),

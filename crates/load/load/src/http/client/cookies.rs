@@ -4,17 +4,17 @@ use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime};
 
-/// The most cookies in a jar: one more removes the oldest.
+/// The largest number of cookies in a jar. Another cookie removes the oldest.
 const MOST: usize = 100;
-/// The longest cookie that is kept, in bytes.
+/// The length in bytes of the longest cookie that is stored.
 const LONGEST: usize = 4096;
 
-/// The cookies of one server. A session has a jar for each endpoint, so none is sent to another server.
+/// The cookies of one server. A session has a jar for each endpoint, so a cookie is never sent to another server.
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
     cookies: Vec<Kept>,
     header: Vec<u8>,
-    /// When the first of the cookies expires, if any does.
+    /// The time at which the first cookie expires, if any cookie expires.
     next_over: Option<SystemTime>,
 }
 
@@ -49,7 +49,7 @@ impl Jar {
         &self.header
     }
 
-    /// Removes the cookies that have expired, before a request is sent. `now` is called only if a cookie can expire.
+    /// Removes expired cookies, before a request is sent. `now` is called only if a cookie can have expired.
     pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
         if let Some(over) = self.next_over {
             let now = now();
@@ -70,7 +70,7 @@ impl Jar {
         self.forget(now);
     }
 
-    /// Removes expired cookies, and writes the header from the others.
+    /// Removes expired cookies, and writes the others to the header.
     fn forget(&mut self, now: SystemTime) {
         self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
@@ -110,7 +110,7 @@ impl Cookie<'_> {
                 _ => {}
             }
         }
-        // A time out of range counts as never.
+        // A time that is out of range counts as never.
         let after = |seconds: i64| now.checked_add(Duration::from_secs(seconds.unsigned_abs()));
         Some(Cookie { name, value, over: max_age.map_or(expires, after) })
     }
@@ -183,7 +183,7 @@ mod tests {
             jar.send(at(seconds));
             assert_eq!(std::str::from_utf8(jar.header()).unwrap(), header, "{seconds}");
         }
-        // The cookie is set again, and never expires.
+        // The second response sets the cookie without an expiry time.
         jar.set(&answer(&["a=1; Max-Age=1"]), at(9));
         jar.set(&answer(&["a=2"]), at(9));
         jar.send(at(99));

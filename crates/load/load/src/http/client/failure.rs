@@ -1,4 +1,4 @@
-//! Defines the reasons why a request fails, with the kind that each is counted as.
+//! Defines the reasons for which a request fails, and the kind of failure that each is counted as.
 
 use super::request::body::Unreadable;
 use crate::load::kind::FailureKind;
@@ -9,21 +9,21 @@ use hyper::StatusCode;
 use std::fmt;
 use std::io;
 
-/// The longest head of a response, in bytes. A longer one is a failure.
+/// The length in bytes of the longest accepted response head.
 pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 
-/// Why a request counts as failed.
+/// The reason for which a request counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// A response whose status is neither success nor redirection. Its body may be cut off.
+    /// The response has a status that is neither success nor redirection. Its body may be incomplete.
     Status(u16),
-    /// No complete response within the timeout.
+    /// No complete response arrived within the timeout.
     Timeout,
-    /// No connection within the connect timeout.
+    /// No connection was opened within the connect timeout.
     ConnectTimeout,
     /// The connection could not be opened, or it broke.
     Connection(io::ErrorKind),
-    /// Like `Connection`, for an error code of the system that has no `ErrorKind`.
+    /// Like `Connection`, for a system error code without an `ErrorKind`.
     System(i32),
     /// The generator's machine ran out of a resource.
     Shortage(Shortage),
@@ -33,17 +33,17 @@ pub(crate) enum Failure {
     Tls(Tls),
     /// The connection ended before or within a response.
     HungUp,
-    /// A connection that had carried other requests ended before any byte of the response.
+    /// The connection had carried other requests, and ended before any byte of the response.
     ClosedIdle,
-    /// The connection ended, and the server has certainly not processed the request.
+    /// The connection ended, and the server cannot have processed the request.
     NotTaken,
     /// The server reset the stream of this request (RFC 9113, section 6.4), with this HTTP/2 error code.
     Reset(u8),
-    /// The server reset the stream of this request, and has certainly not processed it.
+    /// The server reset the stream of this request without having processed it.
     Refused,
     /// The headers of the response are too many or too long.
     TooLarge,
-    /// The response is not HTTP/2, or its head is too long: the HTTP/2 library reports both in the same way.
+    /// The response is not HTTP/2, or its head is too long. The HTTP/2 library does not distinguish the two.
     Unreadable,
     /// The response is not HTTP.
     Protocol,
@@ -72,14 +72,15 @@ pub(crate) const GROUPS: [&str; 14] = [
 ];
 
 impl Failure {
-    /// Whether a response with this status is a success.
+    /// Checks whether a response with this status is a success.
     pub(crate) fn judge(status: StatusCode) -> Result<(), Failure> {
         let is_fine = status.is_success() || status.is_redirection();
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// The failure of a request whose connection ended after the head of a response. An error status says more than
-    /// the end: a server that rejects a request may reset the connection before all of its response has arrived.
+    /// The failure of a request whose connection ended after the head of the response. An error status takes
+    /// precedence, because a server that rejects a request may reset the connection before the client has the whole
+    /// response.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -113,7 +114,7 @@ impl Failure {
         }
     }
 
-    /// Whether the failure is the end of the connection.
+    /// Whether the failure means that the connection ended.
     pub(crate) fn is_end(self) -> bool {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset};
         matches!(self, Failure::HungUp | Failure::Connection(ConnectionReset | ConnectionAborted))
@@ -153,7 +154,7 @@ fn reason(code: u8) -> impl fmt::Display {
     h2::Reason::from(u32::from(code))
 }
 
-/// Without HTTP/2, no error code has a name.
+/// Without HTTP/2 support, an error code is shown as a number.
 #[cfg(not(feature = "http2"))]
 fn reason(code: u8) -> impl fmt::Display {
     code
@@ -190,8 +191,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A server that stops reading has hung up. With TLS 1.3, it reports only after the handshake that it does not
-/// accept the client.
+/// Classifies an error of reading or writing. A broken pipe counts as `HungUp`. With TLS 1.3, a server that rejects the
+/// client's certificate reports this only after the handshake.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         if let Some(shortage) = Shortage::of(error) {
@@ -209,7 +210,7 @@ impl From<&io::Error> for Failure {
     }
 }
 
-/// The kind of errors without a kind of their own.
+/// The kind of system errors for which `io` has no specific kind.
 fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }

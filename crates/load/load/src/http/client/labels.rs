@@ -1,4 +1,4 @@
-//! Labels requests by where they go and by the status of the response.
+//! Labels requests by method, URL and response status.
 
 use super::request::targets::TargetSpec;
 use hyper::StatusCode;
@@ -6,11 +6,11 @@ use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The most names; requests with other names share one.
+/// The largest number of distinct names; further requests share one more name.
 const MOST: u8 = 100;
-/// The most names of recorded requests.
+/// The largest number of distinct names of recorded requests.
 const MOST_RECORDED: u8 = 50;
-/// The fewest hexadecimal digits that count as an identifier.
+/// The smallest number of hexadecimal digits that counts as an identifier.
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
 /// The longest name, in characters.
@@ -22,11 +22,11 @@ const STATUSES: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     names: Vec<Name>,
-    /// The number of each name.
+    /// The index of each name.
     known: HashMap<String, u8>,
 }
 
-/// A name that many requests can share: a method, and a URL without its query.
+/// A name that requests can share: a method, and a URL without its query.
 #[derive(Debug)]
 struct Name {
     text: String,
@@ -36,12 +36,13 @@ struct Name {
 }
 
 impl Labels {
-    /// The number of a request's name.
+    /// Returns the index of a request's name, adding the name if it is new.
     pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// The number of a recorded request's name, which has placeholders for numbers and identifiers in the path.
+    /// Returns the index of a recorded request's name, in which numbers and identifiers of the path are replaced by
+    /// placeholders.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -58,12 +59,12 @@ impl Labels {
         })
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// The label of a request with this name whose response had this status.
+    /// The label for requests with this name and responses with this status.
     pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
         self.names[usize::from(number)].label(status)
     }
@@ -84,7 +85,7 @@ impl Name {
     }
 }
 
-/// The segment of a path as it appears in a label.
+/// Returns a path segment, or a placeholder if the segment is a number or an identifier.
 fn grouped(part: &str) -> &str {
     let text = percent_decode_str(part).decode_utf8_lossy();
     match &*text {
@@ -94,7 +95,7 @@ fn grouped(part: &str) -> &str {
     }
 }
 
-/// Whether `text` is digits, perhaps with a sign and a decimal point.
+/// Whether `text` consists of digits, optionally with a sign and a decimal point.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -102,13 +103,13 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// Whether `text` is hexadecimal digits, perhaps with hyphens as in a UUID.
+/// Whether `text` consists of enough hexadecimal digits, optionally with hyphens as in a UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// The name of a request, without a user and a password.
+/// The name of a request. It contains no user name and password.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

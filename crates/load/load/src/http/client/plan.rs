@@ -1,4 +1,4 @@
-//! Holds the requests of a run and their servers: everything about requests that is known before the run.
+//! Stores the requests of a run and their servers: everything about requests that is known before the run.
 
 use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
@@ -38,12 +38,12 @@ use std::io;
 use std::mem;
 use std::time::Duration;
 
-/// Requests, the servers they go to, and how.
+/// The requests of a run, their servers, and how requests are sent.
 #[derive(Debug)]
 pub(crate) struct Plan {
     requests: Requests,
     rotation: Rotation,
-    /// The scenarios that slots take in turn; empty if slots take single requests.
+    /// The scenarios that slots run in rotation; empty if slots send single requests.
     scenarios: Vec<Scenario>,
     /// The parts that all requests to a server share, for each server.
     common: Vec<Common>,
@@ -56,7 +56,7 @@ pub(crate) struct Plan {
     /// The rows that requests are filled with.
     data: Option<Data>,
     seed: u64,
-    /// The number of slots that have a request, if it is limited.
+    /// The number of slots that have a request; `None` if it is unlimited.
     pub(crate) most_slots: Option<u64>,
     /// The labels of requests.
     pub(crate) labels: Labels,
@@ -66,19 +66,19 @@ pub(crate) struct Plan {
     pub(crate) tls: Option<Connector>,
     /// Whether connections use HTTP/2.
     pub(crate) http2: bool,
-    /// The most requests on one connection.
+    /// The largest number of requests on one connection.
     pub(crate) requests_each: u64,
-    /// The longest time that a connection is used.
+    /// The age at which a connection is replaced.
     pub(crate) connection_age: Duration,
-    /// Whether a safe request is sent again if its kept connection was closed while idle.
+    /// Whether a safe request is sent again if the server closed its idle connection.
     retries_idle: bool,
     /// Whether cookies are sent back.
     pub(crate) cookies: bool,
     /// The kind of items in responses, if they are timed.
     pub(crate) items: Option<Items>,
-    /// The delays from kernel timestamps, if the kernel stamps.
+    /// The delays from kernel timestamps, if these are enabled.
     pub(crate) kernel: Option<KernelDelays>,
-    /// The shared connections, if sessions share them.
+    /// The pool of connections, if sessions share connections.
     pub(crate) pool: Option<Pool>,
     /// The timeout of a request.
     pub(crate) timeout: Duration,
@@ -98,19 +98,19 @@ pub(crate) struct Prepared {
     pub(crate) endpoint: usize,
 }
 
-/// Memory for a request in flight.
+/// The buffers of a request in flight.
 #[derive(Debug)]
 pub(crate) struct Memory {
     written: Written,
     filled: FilledRequest,
-    /// The values taken from the slot's earlier responses.
+    /// The values taken from earlier responses of the slot.
     pub(crate) taken: Vec<Vec<u8>>,
     /// The cookies of each server, if they are sent back.
     pub(crate) jars: Vec<Jar>,
 }
 
 impl Memory {
-    /// Memory without a request.
+    /// Creates empty buffers.
     pub(crate) fn new() -> Memory {
         Memory {
             written: Written::new(),
@@ -131,7 +131,7 @@ pub(crate) struct Draft<'args> {
     labels: Labels,
     endpoints: Vec<Endpoint>,
     common: Vec<Common>,
-    /// The index of the endpoint for a scheme and an authority.
+    /// The index of the endpoint for each scheme and authority.
     known: HashMap<String, usize>,
     compiler: Compiler,
     /// The URL of the first request.
@@ -141,7 +141,7 @@ pub(crate) struct Draft<'args> {
 }
 
 impl Draft<'_> {
-    /// A plan without requests.
+    /// Creates a plan without requests.
     pub(crate) fn new(args: &ClientArgs) -> Draft<'_> {
         let (requests, labels, known) = (Requests::default(), Labels::default(), HashMap::new());
         let (endpoints, common, url) = (Vec::new(), Vec::new(), String::new());
@@ -167,7 +167,7 @@ impl Draft<'_> {
         self.compiler = Compiler::new(data);
     }
 
-    /// Adds a request that has a weight in the rotation.
+    /// Adds a request to the rotation, with its weight.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number(target);
         self.request(target, label)?;
@@ -175,18 +175,18 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds a request of a recording, which [`Draft::add_slot`] gives to slots.
+    /// Adds a request of a recording. [`Draft::add_slot`] assigns it to slots.
     pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number_of_recorded(target);
         self.request(target, label)
     }
 
-    /// Gives the next slot the request with this index.
+    /// Assigns the request with this index to the next slot.
     pub(crate) fn add_slot(&mut self, request: u32) {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario. `taken` names the values that earlier steps have taken. Returns its number.
+    /// Adds a request of a scenario, and returns its index. `taken` names the values that earlier steps have taken.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -197,23 +197,23 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// The template of a text that responses of the last step are compared with.
+    /// Compiles a text that a response of the last step is compared with.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario whose requests have been added.
+    /// Adds a scenario. Its requests must have been added before.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
     }
 
-    /// The places that have used taken values since the last call.
+    /// Returns the places that have used taken values since the last call.
     pub(crate) fn take_uses(&mut self) -> BTreeSet<Use> {
         mem::take(&mut self.compiler.uses)
     }
 
-    /// Whether the data has a column of this name.
+    /// Whether the data has a column with this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
     }
@@ -252,7 +252,8 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Rejects a header that an option sends as well: servers use one of two, or reject both.
+    /// Rejects a header that both the request and an option set. Servers use only one of the two, or reject the
+    /// request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -266,7 +267,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The compiled request, if it or the headers of all requests contain a placeholder.
+    /// Compiles the request if it, or a header of all requests, contains a placeholder.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =
@@ -301,7 +302,7 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// The finished plan. Fails without a request. Reads certificates.
+    /// Completes the plan. Fails if it has no request. Reads TLS certificates.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,
@@ -347,20 +348,20 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// The request of the slot with this number, in rotation. It is the same in every process that shares the load,
-    /// and in every run.
+    /// The request in the rotation for the slot with this number. It is the same in every run, and in every process
+    /// that shares the load.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
     }
 
-    /// The request of a step of the scenario of the slot with this number.
+    /// The request for a step of the scenario in the slot with this number.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Whether a request with this outcome on a kept connection is sent again on another one: the server has not
-    /// processed it (RFC 9113, section 8.7), or it is safe (RFC 9110, section 9.2.1).
+    /// Whether a request that failed on a kept connection is sent again on another connection. It is if the server has
+    /// not processed it (RFC 9113, section 8.7), or if it is safe to repeat (RFC 9110, section 9.2.1).
     pub(crate) fn is_sent_again(
         &self,
         request: Prepared,
@@ -377,8 +378,8 @@ impl Plan {
         }
     }
 
-    /// The most connections and body files that are open at once. `sessions` has the number of sessions of each
-    /// thread. Each session keeps a connection to each server, or shares one.
+    /// The largest number of connections and body files that are open at once. `sessions` lists the number of sessions
+    /// of each thread. Each session has its own connection to each server, or shares one.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
@@ -390,7 +391,7 @@ impl Plan {
         !self.scenarios.is_empty()
     }
 
-    /// The labels that scenarios and their steps are counted by.
+    /// The labels of scenarios and their steps.
     pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
         let of = |scenario: &Scenario| {
             let steps = scenario.steps.iter().map(|step| step.label);
@@ -399,7 +400,7 @@ impl Plan {
         self.scenarios.iter().flat_map(of).collect()
     }
 
-    /// The scenario of the slot with this number, if slots run scenarios.
+    /// The scenario of the slot with this number; `None` if slots send single requests.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
         self.has_scenarios().then(|| &self.scenarios[self.rotation.of_slot(number)])
     }
@@ -409,7 +410,7 @@ impl Plan {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// The request that is sent before the run: the first one of slot 0.
+    /// The request that is sent before the run: the first request of slot 0.
     pub(crate) fn probe(&self) -> Prepared {
         match self.scenario(0) {
             Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
@@ -434,7 +435,7 @@ impl Plan {
         written.with(parts.body, parts.file)
     }
 
-    /// The request for HTTP/2, to be sent once.
+    /// Builds the request for HTTP/2. It can be sent once.
     pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
         if let Some(only) = &self.only_http2 {
             return only.clone();
@@ -470,7 +471,7 @@ impl Plan {
     }
 }
 
-/// The TLS settings of connections. Reads named files even if no server uses TLS.
+/// The TLS settings of connections. Reads the files that options name, even if no server uses TLS.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -481,13 +482,13 @@ fn connector(
         Trust::File(_) => trust,
         _ if has_tls => trust,
         _ if identity.is_none() => return Ok(None),
-        // Without TLS, the system's certificates need not be read.
+        // No server uses TLS, so the system's certificates are not read.
         _ => Trust::Anyone,
     };
     Connector::new(trust, identity, args.http2).map(Some)
 }
 
-/// The request's own header of this name, if it has one.
+/// The value of the request's own header with this name.
 fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue> {
     target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
 }
@@ -498,8 +499,8 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Rejects a `Content-Length` that differs from the body's length: the server would wait for bytes that never come,
-/// or take the remaining bytes for the next request.
+/// Rejects a `Content-Length` that differs from the body's length. With a longer one, the server would wait for the
+/// missing bytes; with a shorter one, it would take the other bytes for the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);

@@ -1,5 +1,5 @@
-//! Defines scenarios: requests sent one after the other, the values that responses give to later requests, and the
-//! checks of responses.
+//! Defines scenarios: requests sent one after the other, the values that they take from responses, and the checks of
+//! responses.
 
 mod number;
 
@@ -14,20 +14,20 @@ use std::time::Duration;
 /// The requests of one slot, in order.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// The label that the scenario is counted by, if there are several scenarios.
+    /// The label of the scenario, if there are several scenarios.
     pub(crate) label: Option<&'static str>,
-    /// The steps; at least one.
+    /// The steps, of which there is at least one.
     pub(crate) steps: Vec<Step>,
 }
 
 /// A request of a scenario.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The number of the request in the plan.
+    /// The index of the request in the plan.
     pub(crate) request: usize,
-    /// The label that the step is counted by.
+    /// The label of the step.
     pub(crate) label: &'static str,
-    /// The pause after the response, before the next step.
+    /// The think time: the pause between the response and the next step.
     pub(crate) think: Duration,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,
@@ -36,9 +36,9 @@ pub(crate) struct Step {
 /// A value taken from a response.
 #[derive(Debug)]
 pub(crate) struct Take {
-    /// The kind of failure if the value cannot be taken.
+    /// The kind of failure if the response does not contain a valid value.
     pub(crate) name: String,
-    /// The number of the value in the scenario.
+    /// The index of the value in the scenario.
     pub(crate) index: usize,
     pub(crate) source: Source,
     /// Conditions that the value must meet, one for each kind of place that uses it.
@@ -53,7 +53,7 @@ pub(crate) struct Check {
     pub(crate) condition: Condition,
 }
 
-/// The part of the response that is checked, and how.
+/// The part of the response that is checked, and the condition that it must meet.
 #[derive(Debug)]
 pub(crate) enum Condition {
     Status(u16),
@@ -64,12 +64,12 @@ pub(crate) enum Condition {
 }
 
 impl Step {
-    /// Whether a check of the step decides which status is a success.
+    /// Whether a check of this step decides which status counts as success.
     pub(crate) fn has_status(&self) -> bool {
         self.checks.iter().any(|check| matches!(check.condition, Condition::Status(_)))
     }
 
-    /// The parts of the response that the step needs.
+    /// The parts of the response that the step looks at.
     pub(crate) fn wanted(&self) -> Wanted {
         let checked = self.checks.iter().filter_map(|check| match &check.condition {
             Condition::At(source, _) | Condition::Filled(source, _) => Some(source),
@@ -85,7 +85,7 @@ impl Take {
     /// Takes the value from a response.
     ///
     /// # Errors
-    /// The value does not exist, or is not valid in a place that uses it.
+    /// Fails if the response does not contain the value, or if the value is not valid in a place that uses it.
     pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
         let value = value.and_then(|value| {
@@ -97,10 +97,10 @@ impl Take {
 }
 
 impl Check {
-    /// Checks a response, with the slot's values.
+    /// Checks a response. The slot's values fill the expected text.
     ///
     /// # Errors
-    /// The check fails.
+    /// Fails if the condition is not met.
     pub(crate) fn of(
         &self,
         answer: &SearchedResponse<'_>,

@@ -1,9 +1,9 @@
-//! Defines the options of data. The texts here are on `--help` pages.
+//! Defines the options about data. Their doc comments are `--help` texts.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// The options of the data that requests are filled with.
+/// The options about the data that fills requests.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
@@ -15,12 +15,12 @@ pub(crate) struct DataArgs {
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// Begin again after the last row, or stop the load
+    /// Start over after the last row, or stop the load
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }
 
-/// The order in which requests use rows.
+/// The order in which slots use rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataOrder {
     #[default]
@@ -29,7 +29,7 @@ pub(crate) enum DataOrder {
     Random,
 }
 
-/// The action after the last row.
+/// The action of a load after the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataEnd {
     #[default]

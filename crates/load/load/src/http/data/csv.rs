@@ -1,14 +1,14 @@
-//! Reads rows from CSV, whose first line names the columns.
+//! Reads rows from CSV. The first line names the columns.
 
 use super::table::Data;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
-/// Returns one line at a time, and one more line break after the last line. So the lines read so far end with the
-/// record that `csv` returns, which needs no more input unless a quote in it is never closed.
+/// Returns one line at a time, and one more line break after the last line. Thus the lines read so far end where the
+/// record that `csv` returns ends. Only a quote that is never closed makes `csv` read further.
 struct ByLine<R> {
     inner: R,
-    /// The number of line breaks returned so far.
+    /// The number of line breaks that have been returned.
     lines: usize,
     /// The last byte returned, or `None` after the end of the input.
     last: Option<u8>,
@@ -27,7 +27,7 @@ impl<R: BufRead> Read for ByLine<R> {
     }
 }
 
-/// Reads all rows. The error has the line.
+/// Reads all rows. The error names the line.
 pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     let text = ByLine { inner: text.chain(&b"\n"[..]), lines: 0, last: Some(b'\n') };
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
@@ -65,12 +65,12 @@ fn record<R: BufRead>(
         None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
         // The second byte of this line break has not been read yet.
         Some(b'\r') => Ok(Some(lines + 2 - spanned)),
-        // At least 1, because lines may end without b'\n'.
+        // The result is at least 1, because a line may end without b'\n'.
         Some(_) => Ok(Some((lines + 1 - spanned).max(1))),
     }
 }
 
-/// The names in a record that begins on this line.
+/// Reads the column names from a record that begins on this line.
 fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
     let mut columns: Vec<String> = Vec::new();
     for name in record {

@@ -1,12 +1,13 @@
 //! Records the line of the file on which each row begins.
 
-/// The lines of rows. Only a row that is not on the line after that of the row before takes memory.
+/// The line number of each row. Only a row that does not follow directly on the first line of the previous row takes
+/// memory.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,
-    /// The line after the first line of the last row.
+    /// The line on which the next row is expected.
     next: usize,
-    /// Rows that are not on the expected line, each with its line.
+    /// The rows that do not begin on the expected line, each with its line.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -19,7 +20,7 @@ impl Lines {
         (self.count, self.next) = (self.count + 1, line + 1);
     }
 
-    /// The line of a row that has begun.
+    /// The line on which a row begins.
     pub(super) fn of(&self, row: usize) -> usize {
         let jumps = self.jumps.partition_point(|(first, _)| *first <= row);
         let (first, line) = jumps.checked_sub(1).map_or((0, 0), |last| self.jumps[last]);

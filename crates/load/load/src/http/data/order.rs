@@ -1,5 +1,5 @@
-//! Chooses the row of a slot: a function of the slot's number, so that all shards of a load agree, and no table is
-//! needed.
+//! Chooses the row of a slot. The row depends only on the slot's number and the seed, so all shards of a load agree
+//! without a table.
 
 use super::args::DataOrder;
 
@@ -12,7 +12,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// An order of `count` rows; `count` must be at least 1.
+    /// Creates an order of `count` rows; `count` must be at least 1.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed }
     }
@@ -27,8 +27,8 @@ impl Order {
         }
     }
 
-    /// The row at a place of a pass. A Feistel network permutes the numbers of a given number of bits; results that are
-    /// not rows are permuted again (Black and Rogaway 2002, "cycle walking").
+    /// The row at a place of a pass. A Feistel network permutes the numbers of a fixed number of bits. A result that is
+    /// not a row is permuted again (Black and Rogaway 2002, "cycle walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -58,8 +58,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Maps a number to one below `end`, almost uniformly: of the 2^64 numbers, at most one more maps to one result than
-/// to another.
+/// Maps a number to one below `end`, almost uniformly: the counts of the 2^64 numbers that map to two results differ by
+/// at most one.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()

@@ -10,7 +10,7 @@ pub(crate) struct Data {
     columns: Vec<String>,
     /// All fields, row by row.
     pub(super) text: Vec<u8>,
-    /// The end of each field.
+    /// The end of each field in `text`.
     pub(super) ends: Vec<usize>,
     /// The line of the file on which each row begins.
     pub(super) lines: Lines,
@@ -19,7 +19,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// Data with these columns and no rows.
+    /// Creates a table with these columns and no rows.
     pub(super) fn with_columns(columns: Vec<String>) -> Data {
         Data {
             columns,
@@ -41,7 +41,7 @@ impl Data {
         &self.columns
     }
 
-    /// The column of this name.
+    /// The index of the column with this name.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
@@ -51,14 +51,14 @@ impl Data {
         self.ends.len() / self.columns.len().max(1)
     }
 
-    /// The number of slots that have a row, if the load ends with the last row.
+    /// The number of slots that have a row, if the load ends after the last row; otherwise `None`.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         (self.end == DataEnd::Stop).then_some(self.count() as u64)
     }
 
-    /// The row of a slot.
+    /// The index of the row of a slot.
     pub(crate) fn row_of_slot(&self, slot: u64) -> usize {
-        // The row is less than the number of rows.
+        // The row is less than the number of rows, which fits into `usize`.
         usize::try_from(self.order.row(slot)).unwrap_or_default()
     }
 
@@ -72,7 +72,7 @@ impl Data {
     /// Checks that all values of a column are valid in a place.
     ///
     /// # Errors
-    /// A value is not valid. The message has the row with its line, the column and the place.
+    /// Fails if a value is not valid. The message contains the row with its line, the column and the place.
     pub(crate) fn check(
         &self,
         column: usize,
@@ -88,13 +88,14 @@ impl Data {
         )
     }
 
-    /// The position of a row in its file, for messages: rows are counted from 1, without the line of names.
+    /// Describes the position of a row in its file, for messages. Rows are counted from 1, without the line of column
+    /// names.
     pub(crate) fn place(&self, row: usize) -> String {
         format!("--data: row {} (line {})", row + 1, self.lines.of(row))
     }
 }
 
-/// A value as quoted in messages.
+/// Shortens and quotes a value for messages.
 pub(crate) fn shown(value: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(value).chars().take(60).collect();
     format!("{shown:?}")

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// Reads a file with these bytes. In errors, `FILE` stands for its path.
+/// Reads a file with these bytes. In error messages, `FILE` replaces its path.
 fn read_text(text: &[u8]) -> Result<Data, String> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");

@@ -40,7 +40,7 @@ pub(super) struct StepSpec {
     pub(super) check: BTreeMap<String, Spanned<LookSpec>>,
 }
 
-/// Where to look in a response, and the expected value.
+/// The part of a response to look at, and the expected value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LookSpec {
@@ -55,7 +55,7 @@ fn once() -> Spanned<u32> {
     Spanned::new(0..0, 1)
 }
 
-/// An error, and its byte of the file.
+/// An error, and the index of its byte in the file.
 #[derive(Debug)]
 pub(super) struct Wrong {
     at: usize,
@@ -66,7 +66,7 @@ pub(super) fn wrong(at: usize, told: impl Into<String>) -> Wrong {
     Wrong { at, told: told.into() }
 }
 
-/// Reads a file, and passes its content to `take`. Returns the hash of its text.
+/// Reads a file, and passes its content to `take`. Returns the hash of the file's text.
 pub(super) fn read(
     path: &Path,
     take: impl FnOnce(&File) -> Result<(), Wrong>,
@@ -86,7 +86,7 @@ pub(super) fn read(
     })
 }
 
-/// The FNV-1a hash (Fowler, Noll and Vo), which is the same in all versions of the program.
+/// Returns the FNV-1a hash (Fowler, Noll and Vo). It does not depend on the version of the program.
 fn hash(text: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().fold(0xcbf2_9ce4_8422_2325, step)

@@ -7,7 +7,7 @@ use crate::load::kind::FailureKind;
 use crate::{Done, Failure, Slot};
 use nanopace::Nanos;
 
-/// Sends the slot's scenario. The first step that fails ends it.
+/// Sends the slot's scenario. A step that fails ends the scenario.
 pub(crate) async fn run(
     scenario: &Scenario,
     session: &mut Session,
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     Ok(whole)
 }
 
-/// Counts a step that was due at `due` and ended at `end`.
+/// Records a step that was due at `due` and ended at `end`.
 fn count(
     step: &Step,
     session: &Session,

@@ -1,8 +1,8 @@
-//! Finds the segments of a path that can become `.` or `..`, which would change the path (RFC 3986, section 5.2.4).
+//! Finds path segments that can become `.` or `..`, which would change the path (RFC 3986, section 5.2.4).
 
 use super::piece::{Form, Piece};
 
-/// A segment of a path that consists only of dots and values of columns.
+/// A path segment that consists only of dots and column values.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     dots: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Whether the segment is `.` or `..` with these values.
+    /// Whether these values turn the segment into `.` or `..`.
     pub(crate) fn is_dots<'a>(&self, value: impl Fn(usize) -> &'a [u8]) -> bool {
         let values = || self.columns.iter().map(|column| value(*column));
         let dots = self.dots + values().map(<[u8]>::len).sum::<usize>();
@@ -18,8 +18,8 @@ impl Part {
     }
 }
 
-/// The segments of a path that can become dots. A segment with a raw value is not checked: raw values are allowed to
-/// be anything.
+/// Returns the path segments that can become `.` or `..`. A segment with a raw value is not checked, because raw values
+/// may be anything.
 pub(super) fn parts(pieces: &[Piece]) -> Vec<Part> {
     let (mut parts, mut open) = (Vec::new(), Some(Part::default()));
     for piece in pieces {

@@ -13,14 +13,14 @@ pub(crate) enum Piece {
     Text(Box<[u8]>),
     /// The number of the slot.
     Slot,
-    /// The time, as in RFC 3339.
+    /// The time in the format of RFC 3339.
     Now,
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     NowMs,
     /// 122 random bits (RFC 9562, section 5.4).
     Uuid,
     Random(RangeInclusive<i64>),
-    /// This number of random letters and digits.
+    /// This many random letters and digits.
     RandomText(usize),
     /// The value of a column.
     Column(usize, Form),
@@ -28,7 +28,7 @@ pub(crate) enum Piece {
     Taken(usize, Form),
 }
 
-/// How a value is written.
+/// The notation of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
@@ -39,12 +39,12 @@ pub(crate) enum Form {
 }
 
 impl Piece {
-    /// Whether the piece is the same each time it is filled for the same slot.
+    /// Whether filling the piece twice for the same slot gives the same text.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }
 
-    /// Appends the piece to `to`.
+    /// Fills the piece and appends it to `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         match self {
             Piece::Text(text) => to.extend_from_slice(text),

@@ -1,29 +1,29 @@
-//! Holds the values for the placeholders of a request. All except the time depend only on the slot's number and the
-//! seed.
+//! Provides the values for the placeholders of a request. Except for the time, they depend only on the slot's number
+//! and the seed.
 
 use crate::http::data::Data;
 use crate::http::data::order::mixed;
 use fastrand::Rng;
 use hyper::header::HeaderValue;
 
-/// The values of one request.
+/// The values for one request.
 #[derive(Debug)]
 pub(crate) struct Values<'data> {
     pub(crate) slot: u64,
     pub(crate) random: Rng,
-    /// The data, and the row of the slot.
+    /// The data, and the index of the slot's row.
     row: Option<(&'data Data, usize)>,
     /// The values taken from earlier responses.
     taken: &'data [Vec<u8>],
 }
 
 impl<'data> Values<'data> {
-    /// The values of a slot.
+    /// Returns the values of a slot.
     pub(crate) fn of_slot(slot: u64, seed: u64, data: Option<&'data Data>) -> Values<'data> {
         Values::of_step(0, slot, seed, data, &[])
     }
 
-    /// The values of a step of a slot. Each step has its own random values.
+    /// Returns the values for a step of a slot. Each step has its own random values.
     pub(crate) fn of_step(
         step: u64,
         slot: u64,
@@ -35,7 +35,7 @@ impl<'data> Values<'data> {
         Values { slot, random, row: data.map(|data| (data, data.row_of_slot(slot))), taken }
     }
 
-    /// The values of a row, to check them before the run.
+    /// Returns the values of a row, to check them before the run.
     pub(crate) fn of_row(row: usize, data: &'data Data) -> Values<'data> {
         Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)), taken: &[] }
     }
@@ -62,7 +62,7 @@ pub(crate) fn fits_url(value: &[u8]) -> bool {
     value.iter().all(is_fine)
 }
 
-/// Whether a value is valid as a segment of a path: `.` and `..` would change the path.
+/// Whether a value is a valid path segment. The segments `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }
@@ -85,7 +85,7 @@ pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// A value, percent-encoded.
+/// Returns a value, percent-encoded.
 pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     encode(value, &mut whole);

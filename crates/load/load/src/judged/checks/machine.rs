@@ -1,4 +1,4 @@
-//! Reports other load on the machine during a run, if there was much.
+//! Reports other load on the machine during a run, if it was large enough to matter.
 
 use super::Finding;
 use crate::console::human;
@@ -7,18 +7,19 @@ use crate::judged::criteria::Percentile;
 use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::quota::Quota;
 
-/// A larger share of stolen time is always reported; a smaller one if it may explain all times beyond the reported
-/// percentile.
+/// A share of stolen time from which on it is always reported. A smaller share is reported if it may explain all times
+/// beyond the reported percentile.
 const MUCH_STOLEN: f64 = 0.05;
 
-/// Others that have less of the processors, or leave so much of them idle, take nothing from the generator.
+/// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and less than `ENOUGH_IDLE`
+/// was idle. Otherwise they take no time from the generator.
 const MUCH: f64 = 0.1;
 const ENOUGH_IDLE: f64 = 0.5;
 
-/// A CPU whose clock rate changes by less than this factor is normal.
+/// The smallest ratio of clock rates that counts as normal.
 const SLOWER: f64 = 0.75;
 
-/// The use of the CPUs, and changes of their clock rate. Small values are left out.
+/// Reports CPU time used by others and changes of the CPU clock rate. Small values are omitted.
 pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterator<Item = Finding> {
     let Meanwhile { stolen, others, idle, khz } = meanwhile;
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);
@@ -37,7 +38,7 @@ pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterat
         .filter_map(|(check, text)| Some(Finding { check, is_well: false, text: text? }))
 }
 
-/// A CPU quota that was reached.
+/// Reports that the CPU quota was reached.
 pub(crate) fn quota(quota: Quota) -> Finding {
     let Quota { periods, throttled, time } = quota;
     let time = human::time(time);

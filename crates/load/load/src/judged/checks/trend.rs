@@ -1,6 +1,7 @@
-//! Detects whether times changed during a run, and when. It compares the cumulated sum of the share of times below the
-//! median of all, batch by batch, with the size that this sum reaches by chance. (Page's test, with the distribution of
-//! a Brownian bridge; the effect of chance is estimated from each of the two parts separately.)
+//! Detects whether times changed during a run, and when. For each batch, the share of times below the median of the
+//! whole run is added to a cumulated sum, which is compared with the size that it reaches by chance. (This is Page's
+//! test, with the distribution of a Brownian bridge. The effect of chance is estimated separately for the parts before
+//! and after the change.)
 
 use crate::recorded::confidence::{self, Batched, Share};
 use hdrhistogram::Histogram;
@@ -8,19 +9,20 @@ use hdrhistogram::Histogram;
 /// With fewer batches than this, no change is reported.
 const LEAST: usize = 16;
 
-/// The sum exceeds this many standard deviations in less than 1 % of runs that don't change. The bridge's own limit
-/// would be 1.63, but the split is chosen, and a part of a batch looks like the next.
+/// In less than 1 % of runs without a change, the sum exceeds this many standard deviations. For a Brownian bridge the
+/// limit would be 1.63. It is larger here, because the split is chosen from the data, and neighbouring batches are
+/// alike.
 const LIMIT: f64 = 2.2;
 
-/// Medians that differ by less than one part in this many count as equal.
+/// Medians count as equal if they differ by at most one part in this many.
 const NEAR: u64 = 10;
 
-/// Whether a run has enough batches.
+/// Whether a run has enough batches for a conclusion.
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }
 
-/// The first batch that is different, if times changed.
+/// The first batch after the change, if times changed.
 pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     let shares = times.shares(times.sample.times.value_at_quantile(0.5), true);
     let part = confidence::whole(&shares).part();
@@ -39,7 +41,7 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// The standard deviation of the sum of all batches by chance, if the two parts are different.
+/// The standard deviation by chance of the sum over all batches, if the parts before and after `split` differ.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {
@@ -52,7 +54,7 @@ fn deviation(shares: &[Share], split: usize) -> f64 {
     confidence::variance(&off).sqrt()
 }
 
-/// Before a batch, and from it on.
+/// The medians before a batch, and from this batch on.
 pub(crate) fn medians(times: &Batched<'_>, split: usize) -> [u64; 2] {
     let (before, after) = times.batches.split_at(split);
     [before, after].map(|batches| {

@@ -1,5 +1,5 @@
-//! The two kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), and a change from a
-//! baseline that must not be (`p99 response slower by 5%`).
+//! Parses the two kinds of requirements of `--fail-if`: a limit of a figure (`p99 response < 50ms`), and a forbidden
+//! change from a baseline (`p99 response slower by 5%`).
 
 use super::{Comparison, Figure, Row, Word};
 use crate::console::human::percent;
@@ -7,26 +7,26 @@ use crate::judged::criteria::Criterion;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// Examples of changes.
+/// Examples of such changes, for error messages.
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
-/// A change for the worse that is as large as this or larger, and that is not chance.
+/// A forbidden change for the worse. It fails the run if it is at least this large and beyond chance.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Demand {
     figure: Figure,
     word: Word,
-    /// A share of the first side; of errors, a share of all requests.
+    /// The limit as a share of the first side's value; for errors, as a share of all requests.
     by: f64,
     text: String,
 }
 
 impl Demand {
-    /// The row that it is about.
+    /// The row of the figure.
     pub(crate) fn row<'a>(&self, comparison: &'a Comparison) -> Option<&'a Row> {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
 
-    /// Says so if a comparison fails by it, or can't tell.
+    /// Returns a message if the comparison shows the forbidden change, or cannot show whether it happened.
     pub(crate) fn check(&self, comparison: &Comparison) -> Option<String> {
         let row = self.row(comparison)?;
         self.failed(row).or_else(|| {
@@ -46,7 +46,7 @@ impl Demand {
     }
 }
 
-/// How large the difference is: without a first side to compare with, it is without end.
+/// The size of the difference; infinite if the value of the first side is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;
@@ -54,7 +54,7 @@ fn size(row: &Row) -> Option<f64> {
     Some(relative.map_or(f64::INFINITY, |difference| difference.by.abs()))
 }
 
-/// As it was written.
+/// Displays the change as it was written.
 impl Display for Demand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -80,7 +80,7 @@ fn read(text: &str) -> Option<Demand> {
     is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
 }
 
-/// The word for a second side on which the figure is worse.
+/// The result of a comparison in which the figure is worse on the second side.
 fn worse(figure: Figure) -> Word {
     match figure {
         Figure::Rate => Word::Lower,

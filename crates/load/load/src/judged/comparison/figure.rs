@@ -1,4 +1,4 @@
-//! The figures that are compared, and their intervals.
+//! Lists the figures that are compared.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -10,9 +10,9 @@ const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 pub(crate) enum Figure {
     /// Requests started per second.
     Rate,
-    /// Requests failed per request started.
+    /// The share of started requests that failed.
     Errors,
-    /// A percentile, from 0 to 100, in nanoseconds.
+    /// A percentile of response times, from 0 to 100. The value is in nanoseconds.
     Response(f64),
     Service(f64),
 }
@@ -22,14 +22,14 @@ pub(crate) enum Figure {
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// Infinite if it lies beyond all measured times.
+    /// Infinite if the upper end lies beyond all measured times.
     pub(crate) high: f64,
-    /// Whether there is too little to rely on the interval.
+    /// Whether there are too few values for a reliable interval.
     pub(crate) is_rough: bool,
 }
 
 impl Figure {
-    /// All that are compared.
+    /// All figures that are compared.
     pub(crate) fn all() -> impl Iterator<Item = Figure> {
         let times = [Figure::Response, Figure::Service];
         let times = times.into_iter().flat_map(|of| PERCENTILES.map(of));

@@ -1,4 +1,4 @@
-//! Reads a run from its file of results, and checks whether two runs can be compared.
+//! Reads a run from its JSON file, and checks whether two runs can be compared.
 
 use crate::console::machine::Machine;
 use crate::console::secret::public;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The largest relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
-/// Settings that don't affect the results of a run, and settings that are compared in other ways.
+/// Settings that do not affect the results of a run, or that are compared in other ways.
 const ASIDE: [&str; 29] = [
     "arrivals",
     "baseline",
@@ -48,7 +48,7 @@ const ASIDE: [&str; 29] = [
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
-    /// When it began.
+    /// The start time of the run.
     pub(crate) start: String,
     #[serde(default)]
     pub(crate) scenario_hash: Option<String>,
@@ -59,17 +59,17 @@ pub(crate) struct Recording {
     pub(crate) started: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// Why its load was not the requested one, if so.
+    /// The reason why the load was incomplete; `None` if it was complete.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
-    /// The figures of the fleet, if the run was one.
+    /// Present if the run belonged to a fleet.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
 }
 
 impl Recording {
-    /// An error that names the first field with an invalid value.
+    /// Checks the values, and returns an error that names the first invalid field.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         for (field, value) in
@@ -99,8 +99,8 @@ impl Recording {
         self.check_sums()
     }
 
-    /// Returns the sum that does not add up, if there is one. Skipped slots are in no batch, and all nodes of a fleet
-    /// together count the slots that no node has recorded.
+    /// Returns an error about the first sum that does not match its parts. Batches do not contain skipped slots. For a
+    /// fleet, nothing is checked, because its totals include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -122,18 +122,18 @@ impl Recording {
         }
     }
 
-    /// Whether it is the same run as another, perhaps by another name.
+    /// Whether both files contain the same run, even if their names differ.
     pub(crate) fn is_same(&self, other: &Recording) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
 
-    /// An error with the reason if it can't be compared with another.
+    /// Returns an error with the reason if the two runs cannot be compared.
     pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
-    /// An error with the reason if it can't be compared with a run with these settings. The target rate and the length
-    /// of that run are compared if they are known.
+    /// Returns an error with the reason if this run cannot be compared with a run with these settings. The target rate
+    /// and the length of that run are compared if they are known.
     pub(crate) fn is_like(
         &self,
         settings: &Map<String, Value>,
@@ -151,9 +151,9 @@ impl Recording {
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
-        // The rate that a closed loop reaches was not requested.
+        // A closed loop requests no rate, so its achieved rate may differ.
         let rate = rate.filter(|_| !is_closed);
-        // How long a number of requests takes is up to the target.
+        // The target decides how long a fixed number of requests takes.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
         is_near("loads", self.target_rate, rate, "/s")?;
         is_near("lengths of the runs", self.duration_seconds, seconds, "s")
@@ -165,12 +165,12 @@ impl Recording {
     }
 }
 
-/// Whether a run with these settings ends with its requests, and not at a moment.
+/// Whether a run with these settings ends after a number of requests instead of at a set time.
 fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }
 
-/// An error that names the two values if they differ by too much.
+/// Returns an error with both values if they differ by more than [`MOST_APART`].
 fn is_near(what: &str, one: f64, two: Option<f64>, unit: &str) -> Result<(), String> {
     match two.filter(|two| (one - two).abs() > MOST_APART * one.max(*two)) {
         Some(two) => Err(format!("the {what} differ: {one:.1}{unit} and {two:.1}{unit}")),
@@ -194,7 +194,7 @@ fn public_value(name: &str, value: &Value) -> Value {
     }
 }
 
-/// Other differences between the two sides, in words.
+/// Describes other differences between the two sides.
 pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<String> {
     let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
         let mut texts = BTreeSet::new();

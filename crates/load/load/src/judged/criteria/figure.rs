@@ -1,4 +1,4 @@
-//! The figures that a criterion can name.
+//! Defines the figures that a criterion can name.
 
 use super::times::Times;
 use super::unit::{Unit, nanos};
@@ -12,18 +12,18 @@ use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The figures of a run that is over. Times are histograms of nanoseconds.
+/// The figures of a finished run. Histograms contain nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures<'run> {
     /// Actual start minus intended start.
     pub(crate) wait: &'run Histogram<u64>,
     /// Completion minus actual start.
     pub(crate) service: &'run Histogram<u64>,
-    /// Completion minus intended start; a lower bound where there was none.
+    /// Completion minus intended start; a lower bound if the request did not complete.
     pub(crate) response: Sample<'run>,
-    /// The time it took to set up a connection.
+    /// The time that it took to set up a connection.
     pub(crate) setup: &'run Histogram<u64>,
-    /// Times of the parts of answers, if they were taken.
+    /// The times of the parts of responses, if they were measured.
     pub(crate) own: &'run [OwnTimes],
     /// Slots that fell due.
     pub(crate) due: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Figures<'run> {
     pub(crate) skipped: u64,
     /// Requests sent again, because their connection was closed while idle.
     pub(crate) retried: u64,
-    /// Requests still without an answer at the end.
+    /// Requests that had no response when the run ended.
     pub(crate) unfinished: u64,
     /// Slots that were due and never started.
     pub(crate) unstarted: u64,
@@ -51,14 +51,14 @@ pub(crate) struct Figures<'run> {
     pub(crate) target_lateness: Duration,
     /// The lateness that the generator caused.
     pub(crate) generator_lateness: Duration,
-    /// How sure its percentiles are, if that is known.
+    /// The confidence intervals of the percentiles, if they are known.
     pub(crate) confidence: Option<&'run Confidence<'run>>,
     /// The figures by label, if they are known.
     pub(crate) labels: Option<&'run Labels>,
 }
 
 impl<'run> Figures<'run> {
-    /// The figures of a label, if there is one of this name.
+    /// The figures of the label with this name, if there is one.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -72,7 +72,7 @@ impl<'run> Figures<'run> {
         })
     }
 
-    /// These times, if they were taken.
+    /// The times of this distribution, if they were measured.
     fn times(&self, times: Times) -> Option<Sample<'run>> {
         let own = |part| self.own.iter().find(|own| own.part == part);
         Some(match times {
@@ -85,13 +85,13 @@ impl<'run> Figures<'run> {
     }
 }
 
-/// The range in which a figure lies. Both ends are the same, unless times are known only as lower bounds.
+/// The range in which a figure lies. Both ends are equal unless some times are known only as lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
-    /// Infinite if nothing is known.
+    /// Infinite if there is no upper bound.
     pub(crate) most: f64,
-    /// How many of how many times are lower bounds.
+    /// The number of times that are lower bounds, and the number of all times.
     pub(crate) bounds: (u64, u64),
 }
 
@@ -101,21 +101,22 @@ impl Value {
     }
 }
 
-/// A number of the report.
+/// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// A statistic of a distribution of times.
     Of(Statistic, Times),
-    /// How far the confidence interval of a percentile, between 0 and 100, reaches to its wider side, as a part of it.
+    /// The distance from a percentile, between 0 and 100, to the farther end of its confidence interval, as a share of
+    /// the percentile.
     Confidence(f64, Times),
-    /// A number that has a name of its own.
+    /// A figure with its own name.
     Single(Single),
 }
 
 /// A statistic of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Statistic {
-    /// From 0 to 100.
+    /// A percentile from 0 to 100.
     Percentile(f64),
     Mean,
     Min,
@@ -123,7 +124,7 @@ pub(crate) enum Statistic {
     Count,
 }
 
-/// The numbers that have a name of their own.
+/// The figures with their own names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Single {
     Due,
@@ -142,7 +143,7 @@ pub(crate) enum Single {
     GeneratorLateness,
 }
 
-/// Which values of a figure are better.
+/// Whether lower or higher values of a figure are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Better {
     Less,
@@ -174,7 +175,7 @@ const SINGLES: [(&str, Single); 14] = [
 ];
 
 impl Figure {
-    /// The figure of this name, in lower case: one word or more.
+    /// The figure with this name of one or more words, in lower case.
     pub(crate) fn named(name: &str) -> Option<Figure> {
         if let Some(of) = name.strip_prefix("confidence ") {
             return Figure::confidence(of);
@@ -185,7 +186,7 @@ impl Figure {
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
     }
 
-    /// The confidence of a percentile; of response times, if no times are named.
+    /// The confidence of a percentile. It is about response times if no times are named.
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {
@@ -196,7 +197,7 @@ impl Figure {
         }
     }
 
-    /// Whether labels have it, too.
+    /// Whether the figure also exists for single labels.
     pub(crate) fn is_by_label(self) -> bool {
         match self {
             Figure::Of(_, times) => matches!(times, Times::Service | Times::Response),
@@ -217,7 +218,7 @@ impl Figure {
         }
     }
 
-    /// Its value in a run, in its unit. Some runs don't have it.
+    /// The value of the figure in a run, in its unit. `None` if the run does not have the figure.
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(figures.times(times)?),
@@ -226,13 +227,14 @@ impl Figure {
         }
     }
 
-    /// How far the interval of its percentile reaches, if it is about that, and if it can be relied on.
+    /// For the confidence of a percentile: the distance to the farther end of its interval, if the interval is
+    /// reliable.
     pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
         let Figure::Confidence(percent, times) = self else { return None };
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Whether higher or lower values are better. `None` if that depends, as with a count of requests.
+    /// Whether higher or lower values are better. `None` if neither is better in general, as for a count.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -241,7 +243,7 @@ impl Figure {
         }
     }
 
-    /// The figure that it would be if no request had waited for its start.
+    /// The figure that shows the same without the time that requests waited for their start.
     pub(crate) fn without_waiting(self) -> Figure {
         match self {
             Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
@@ -249,7 +251,7 @@ impl Figure {
         }
     }
 
-    /// The part of answers that it is about the times of, if it is.
+    /// The part of responses whose times the figure is about, if any.
     pub(crate) fn part(self) -> Option<Part> {
         match self {
             Figure::Of(_, Times::Of(part)) => Some(part),
@@ -257,7 +259,7 @@ impl Figure {
         }
     }
 
-    /// Whether it is only about how long requests waited for their start.
+    /// Whether the figure depends only on how long requests waited for their start.
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
@@ -273,25 +275,25 @@ impl Figure {
         }
     }
 
-    /// Whether it is about how much of the load was started.
+    /// Whether the figure is about how much of the load was started.
     pub(crate) fn is_about_load(self) -> bool {
         let about =
             [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
         matches!(self, Figure::Single(single) if about.contains(&single))
     }
 
-    /// The smaller share of requests beside a percentile.
+    /// The smaller of the two shares of requests below and above a percentile.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
         Some(percent.min(100.0 - percent) / 100.0)
     }
 
-    /// The verb between its name and its value.
+    /// The verb between the name of the figure and its value.
     pub(crate) fn verb(self) -> &'static str {
         if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
     }
 
-    /// Why a run doesn't have it.
+    /// The reason why a run may not have this figure.
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Figure::Of(..) => "no such time was recorded",
@@ -321,7 +323,7 @@ impl Display for Figure {
 }
 
 impl Statistic {
-    /// The statistic of this name, in lower case.
+    /// The statistic with this name, in lower case.
     pub(crate) fn named(name: &str) -> Option<Statistic> {
         look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
     }
@@ -343,7 +345,7 @@ impl Statistic {
         })
     }
 
-    /// Its value if all lower bounds were as long as can be; `None` if that is infinite.
+    /// The value if all lower bounds had grown as far as they can; `None` if it is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
@@ -355,7 +357,7 @@ impl Statistic {
 }
 
 impl Single {
-    /// The number of this name, in lower case.
+    /// The figure with this name, in lower case.
     pub(crate) fn named(name: &str) -> Option<Single> {
         look_up(&SINGLES, name)
     }
@@ -387,7 +389,7 @@ impl Single {
             Single::Retried => float(figures.retried),
             Single::Unfinished => float(figures.unfinished),
             Single::Unstarted => float(figures.unstarted),
-            // Not finite if no request was started.
+            // The share is not finite if no request was started.
             Single::Errors => float(figures.failed) / float(figures.started),
             Single::Ratio if figures.due == 0 => return None,
             Single::Ratio => figures.ratio,
@@ -458,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_percentile_names_the_rank_that_its_decimals_say() {
-        // The times are 1 to 1000, so the percentile of n / 10 is n.
+        // The times are 1 to 1000, so the percentile n / 10 is n.
         let mut times = Histogram::<u64>::new(4).unwrap();
         (1..=1000).for_each(|time| times.record(time).unwrap());
         for n in 1..=1000_u16 {

@@ -1,4 +1,4 @@
-//! The goal of a run that goes on until a percentile is known to within a share of it.
+//! Defines the goal of a run that continues until a percentile is known to within a share of its value.
 
 use super::Criterion;
 use crate::recorded::confidence::Confidence;
@@ -8,17 +8,17 @@ use std::str::FromStr;
 const FORM: &str =
     "write a percentile and how near it has to be known, as in \"p99 5%\" or \"p99.9 service 10%\"";
 
-/// `p99 5%`: that `confidence p99 <= 5%` holds.
+/// A goal such as `p99 5%`, which is reached if `confidence p99 <= 5%` holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Goal(Criterion);
 
 impl Goal {
-    /// Whether a run that has recorded this need not go on.
+    /// Whether a run with these records has reached the goal.
     pub(crate) fn is_reached(&self, confidence: &Confidence<'_>) -> bool {
         self.0.figure.reach(confidence).is_some_and(|reach| self.0.holds(reach))
     }
 
-    /// The confidence that it has reached, without a full stop.
+    /// Describes the confidence reached so far, without a full stop.
     pub(crate) fn told(&self, confidence: &Confidence<'_>) -> String {
         let unit = self.0.figure.unit();
         let is_same_side = |reach| move |shown| self.0.holds(shown) == self.0.holds(reach);
@@ -80,8 +80,8 @@ mod tests {
         }
     }
 
-    /// The check at which a run of a queue at half of its capacity ends, and whether the interval then has the true
-    /// percentile.
+    /// Simulates a run that sends to a queue at half of its capacity. Returns the check at which the run ended, and
+    /// whether the interval then contained the true percentile.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;
@@ -94,7 +94,7 @@ mod tests {
         (looks, low <= truth && truth <= high)
     }
 
-    /// A check that is repeated until it holds must not end a run too early.
+    /// Checking repeatedly until the goal is reached must not end a run too early.
     #[test]
     fn where_it_ends_the_interval_has_the_truth_as_often_as_it_says() {
         let goal = goal("p50 10%");

@@ -1,4 +1,4 @@
-//! Suggests what to write instead of words that name no figure.
+//! Suggests corrections for words that are not the name of a figure.
 
 use super::figure::{Single, Statistic};
 use super::times::Times;
@@ -16,13 +16,13 @@ const A_PERCENTILE: &str = "write confidence p99, or another percentile between 
                             times or as in confidence p99 service";
 const TWO_WORDS: &str = "write for example p99 response";
 
-/// The roles of a word in a criterion.
+/// The role of a word in a criterion.
 enum WordKind {
     Statistic,
     Times,
     Lateness,
     Confidence,
-    /// With its name.
+    /// A figure with its own name.
     Single(String),
     Unknown,
 }
@@ -46,7 +46,7 @@ impl WordKind {
     }
 }
 
-/// The error of words that name no figure. There is at least one.
+/// The error about words that are not the name of a figure. `words` must not be empty.
 pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
     match words {
         [word] => alone(word),
@@ -74,7 +74,7 @@ fn alone(word: &Word) -> CriterionError {
     }
 }
 
-/// The error of an unknown word before `second`.
+/// The error about an unknown word before `second`.
 fn before(word: &Word, second: &Word) -> CriterionError {
     match WordKind::of(second) {
         WordKind::Statistic => unknown(word, A_TIME),

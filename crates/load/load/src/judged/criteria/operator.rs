@@ -3,7 +3,7 @@
 use super::words::{CriterionError, Word};
 use std::fmt::{self, Display, Formatter};
 
-/// How a figure must compare with its limit.
+/// The comparison between a figure and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Below,
@@ -29,8 +29,7 @@ impl Operator {
         })
     }
 
-    /// Whether `figure` compares with `limit` in this way. Nothing compares with what is not a
-    /// number.
+    /// Whether the comparison between `figure` and `limit` holds. It never holds for NaN.
     #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The percentile that reports show.
+//! Chooses the percentile that reports show.
 
 use super::Criterion;
 use super::figure::{Figure, Statistic};
@@ -6,12 +6,12 @@ use super::times::Times;
 use crate::recorded::percentiles::quantile;
 use std::fmt::{self, Display, Formatter};
 
-/// From 0 to 100.
+/// A percentile from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Percentile(pub(crate) f64);
 
 impl Percentile {
-    /// The highest one of response times that something is required of; of them all the 99th, if nothing is.
+    /// The highest percentile of response times in any criterion; 99 if no criterion names one.
     pub(crate) fn reported(criteria: &[Criterion]) -> Percentile {
         let named = criteria.iter().filter_map(|criterion| match criterion.figure {
             Figure::Of(Statistic::Percentile(percent), Times::Response)
@@ -21,12 +21,12 @@ impl Percentile {
         Percentile(named.reduce(f64::max).unwrap_or(99.0))
     }
 
-    /// From 0 to 1.
+    /// The percentile as a share from 0 to 1.
     pub(crate) fn quantile(self) -> f64 {
         quantile(self.0)
     }
 
-    /// The share of the times beyond it. It is never zero.
+    /// The share of times beyond the percentile. It is never zero.
     pub(crate) fn beyond(self) -> f64 {
         (1.0 - self.quantile()).max(f64::EPSILON)
     }

@@ -1,4 +1,4 @@
-//! Tests of requirements: how they are read, and whether they hold.
+//! Tests how requirements are read and checked.
 
 use super::*;
 use crate::recorded::confidence::Confidence;
@@ -19,15 +19,15 @@ fn told(text: &str) -> String {
     text.parse::<Criterion>().expect_err(text).to_string()
 }
 
-/// Histograms of whole milliseconds, exact to a thousandth.
+/// Creates a histogram of times in milliseconds, exact to a thousandth.
 pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     let mut times = Histogram::new(3).unwrap();
     ms.into_iter().for_each(|ms| times.record(ms * 1_000_000).unwrap());
     times
 }
 
-/// Checks a criterion in a run of 1000 slots over 10 s. 990 requests started: 980 were answered well, with service
-/// times of 1 to 980 ms; 7 failed and 3 had no answer yet.
+/// Checks a criterion against a run of 1000 slots in 10 s. 990 requests started: 980 succeeded, with service times of 1
+/// to 980 ms, 7 failed, and 3 had no response yet.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {
@@ -73,7 +73,7 @@ fn a_label_has_figures_of_its_own() {
         assert!(is_told || found.is_none() && told.is_none(), "{text}: {found:?}");
         assert_eq!(read(text).to_string(), text);
     }
-    // A failure may have been answered at any time later.
+    // For a failed request, a response could have arrived at any later time.
     assert!(missed(r#"p99 response of "a < b" < 1s"#).is_some());
     for (text, error) in [
         (r#"p99 wait of "a" < 1s"#, "column 13: of a label there are service and response times"),
@@ -205,7 +205,7 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     }
 }
 
-/// 500 times, of which 460 are 1 ms, and 40 are known to be at least 350 ms.
+/// Checks a criterion against 500 times: 460 are 1 ms, and 40 are known only to be at least 350 ms.
 fn check_bounded(criterion: &str) -> Option<String> {
     let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));
@@ -243,7 +243,7 @@ fn a_lower_bound_is_never_short_enough() {
 
 #[test]
 fn short_lower_bounds_do_not_hide_what_was_measured() {
-    // Half are given up at once: the median may be as long as the longest of the others.
+    // Half of the requests are given up at once, so the median may be as long as the longest other time.
     let (stats, bounds) = (OperationStats::new(), times([0; 4]));
     let all = times([0, 0, 0, 0, 10, 20, 30, 40]);
     let figures = Figures { response: Sample::bounded(&all, &bounds), ..nothing(&stats) };
@@ -272,7 +272,7 @@ fn each_operator_at_its_limit() {
     }
 }
 
-/// A run without any slot, and its times.
+/// The figures of a run without slots.
 pub(super) fn nothing(stats: &OperationStats) -> Figures<'_> {
     Figures {
         wait: &stats.wait,
@@ -324,8 +324,8 @@ fn a_run_without_a_figure_misses_every_criterion_about_it() {
     assert_eq!(read("failed = 0").check(&figures), None);
 }
 
-/// 40 batches of the response times 1 to 250 ns: the median, 125 ns, lies from 123 to 128 ns, and beyond the p99.99
-/// is one of the 10 000.
+/// Checks a criterion against 40 batches, which contain the response times 1 to 250 ns. The median is 125 ns, and its
+/// interval 123 to 128 ns. One of the 10 000 times lies beyond the p99.99.
 fn check_sure(criterion: &str) -> Option<String> {
     let mut stats = OperationStats::new();
     let interval = |second: u64| {
@@ -417,7 +417,7 @@ fn errors_and_failures_are_about_errors() {
     }
 }
 
-/// Pieces of texts that are nearly criteria.
+/// Parts of criteria, which are combined into texts that are almost valid.
 const PIECES: &str = "confidence p99 p99.9 response wait errors ratio failed lateness target achieved x \
                       < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
 

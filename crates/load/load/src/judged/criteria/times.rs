@@ -1,23 +1,23 @@
-//! The distributions of times that a criterion can name.
+//! Defines the distributions of times that a criterion can name.
 
 use super::words::{look_up, name_of};
 use crate::load::own_times::Part;
 use crate::recorded::confidence::{Batched, Confidence};
 use std::fmt::{self, Display, Formatter};
 
-/// The distributions.
+/// A distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
     Wait,
     Service,
     Response,
     Setup,
-    /// Those of a part of the answers.
+    /// The times of a part of responses.
     Of(Part),
 }
 
 impl Times {
-    /// All of them, with their names.
+    /// All distributions, with their names.
     pub(crate) const ALL: [(&str, Times); 10] = [
         ("wait", Times::Wait),
         ("service", Times::Service),
@@ -31,12 +31,12 @@ impl Times {
         ("reading", Times::Of(Part::Reading)),
     ];
 
-    /// The distribution of this name, in lower case and with hyphens or blanks.
+    /// The distribution with this name, in lower case, with hyphens or spaces.
     pub(crate) fn named(name: &str) -> Option<Times> {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// The same times if no request had waited for its start.
+    /// The same times without the time that requests waited for their start.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,
@@ -45,12 +45,12 @@ impl Times {
         }
     }
 
-    /// Whether they are kept in batches.
+    /// Whether these times are also recorded in batches.
     pub(crate) fn is_in_batches(self) -> bool {
         matches!(self, Times::Wait | Times::Service | Times::Response)
     }
 
-    /// These times in batches; none if they are not kept so.
+    /// These times in batches; `None` if they are not recorded in batches.
     pub(crate) fn batched<'run>(self, confidence: &'run Confidence<'run>) -> Option<Batched<'run>> {
         match self {
             Times::Wait => Some(confidence.wait()),
@@ -105,7 +105,7 @@ mod tests {
         ] {
             assert_eq!(missed(text).as_deref(), Some(told));
         }
-        // The wait of a user before the request is sent is not caused by the answer.
+        // A user waits before the request is sent, so the response does not cause this wait.
         let late = read("p99 first-item-response < 500ms");
         assert!(late.check(&figures).is_some() && late.holds_without_waiting(&figures));
         assert!(late.breaks_above_a_rate() && !late.names_load());

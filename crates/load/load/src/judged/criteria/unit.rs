@@ -1,4 +1,4 @@
-//! Limits: how they are read, and how a figure is shown beside one.
+//! Reads limits, and formats figures for comparison with a limit.
 
 use super::words::{CriterionError, Word};
 use crate::console::human::float;
@@ -8,22 +8,22 @@ use std::time::Duration;
 /// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// Nanoseconds.
+    /// A time in nanoseconds.
     Time,
-    /// A part of a whole, from 0 to 1.
+    /// A share from 0 to 1.
     Share,
-    /// Things.
+    /// A count.
     Count,
-    /// Things per second.
+    /// A count per second.
     Rate,
 }
 
 /// The value that a figure is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Limit {
-    /// In the figure's unit.
+    /// The limit in the figure's unit.
     pub(crate) value: f64,
-    /// As it was written.
+    /// The limit as it was written.
     pub(crate) text: String,
 }
 
@@ -64,7 +64,7 @@ impl Unit {
         }
     }
 
-    /// A value in three digits, or in as many more as are needed to see that it `misses` its limit.
+    /// Formats a value with three digits, or with as many more as are needed to see that it `misses` its limit.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -83,8 +83,8 @@ impl Unit {
         }
     }
 
-    /// The unit in which people read a value: its power of ten, and its name. A share is shown in
-    /// the same way as its limit.
+    /// The unit in which a value is shown: its power of ten, and its name. A share is shown in the same notation as its
+    /// limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -100,7 +100,7 @@ impl Unit {
     }
 }
 
-/// With this many decimals, no two numbers between 0 and 1000 look the same.
+/// With this many decimals, any two numbers between 0 and 1000 differ in print.
 const MOST_DECIMALS: usize = 17;
 
 /// A time in nanoseconds; exact up to 104 days, and to 16 digits above.
@@ -109,7 +109,7 @@ pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// Reads `0.1%` or `0.001`. They are the same number: dividing by 100 would round twice.
+/// Reads `0.1%` or `0.001`, which give the same number. Dividing by 100 would round twice.
 fn share(text: &str) -> Option<f64> {
     let share: f64 = match text.strip_suffix('%') {
         Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok()?,

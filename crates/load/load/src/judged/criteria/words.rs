@@ -1,30 +1,30 @@
-//! The words of a criterion and where they stand.
+//! Splits a criterion into words with their positions.
 
 use std::fmt::{self, Display, Formatter};
 
-/// A piece of a text.
+/// A piece of a criterion's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// Its characters, with single blanks between them.
+    /// The characters, with single spaces between words.
     pub(crate) text: String,
-    /// Where it begins in the whole text; the first character is in column 1.
+    /// The column in the whole text at which the word begins, counted from 1.
     pub(crate) column: usize,
 }
 
-/// A criterion in three parts, none of them understood yet.
+/// The parts of a criterion, before they are parsed.
 #[derive(Debug)]
 pub(crate) struct Parts {
     /// The text before the operator: one word or more.
     pub(crate) figure: Vec<Word>,
     /// The quoted text after the word `of` before the operator, if there is one.
     pub(crate) label: Option<Word>,
-    /// The characters that operators are made of.
+    /// The operator's characters.
     pub(crate) operator: Word,
-    /// All that follows. If nothing does, it is empty and stands where the operator does.
+    /// The text after the operator. If there is none, it is empty, and its column is that of the operator.
     pub(crate) limit: Word,
 }
 
-/// An error in a criterion, and where it is. The message ends with what to write instead.
+/// An error in a criterion, with its position. The message ends with advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CriterionError {
     column: usize,
@@ -34,12 +34,12 @@ pub(crate) struct CriterionError {
 const EXAMPLE: &str = "write for example p99 response < 50ms";
 
 impl CriterionError {
-    /// An error at `word`.
+    /// Creates an error about `word`.
     pub(crate) fn at(word: &Word, told: impl Into<String>) -> CriterionError {
         CriterionError { column: word.column, told: told.into() }
     }
 
-    /// Where it is: the first character is in column 1.
+    /// The column of the error, counted from 1.
     #[cfg(test)]
     pub(crate) fn column(&self) -> usize {
         self.column
@@ -55,7 +55,7 @@ impl Display for CriterionError {
 impl std::error::Error for CriterionError {}
 
 impl Parts {
-    /// Cuts a criterion at its operator.
+    /// Splits a criterion at its operator.
     pub(crate) fn split(text: &str) -> Result<Parts, CriterionError> {
         let (label, text) = label(text);
         let text = text.as_str();
@@ -75,7 +75,7 @@ impl Parts {
     }
 }
 
-/// Cuts `of "..."` out of a text, and leaves blanks in its place.
+/// Removes `of "..."` from a text, and puts spaces in its place.
 fn label(text: &str) -> (Option<Word>, String) {
     let cut = || {
         let (from, to) = (text.find('"')?, text.rfind('"')?);
@@ -103,7 +103,7 @@ fn no_operator(text: &str) -> CriterionError {
     }
 }
 
-/// The words between the blanks.
+/// The words of a text, which are separated by spaces.
 fn words(text: &str) -> Vec<Word> {
     let begins = |at: usize| !text[..at].ends_with(|c: char| !c.is_whitespace());
     let indices = text.char_indices();
@@ -112,7 +112,7 @@ fn words(text: &str) -> Vec<Word> {
     starts.map(|(at, _)| piece(text, at, end(at))).collect()
 }
 
-/// The characters from byte `from` to byte `to`, without blanks around them.
+/// The text from byte `from` to byte `to`, without spaces around it.
 fn piece(text: &str, from: usize, to: usize) -> Word {
     let inside = &text[from..to];
     let blanks = inside.len() - inside.trim_start().len();
@@ -122,12 +122,12 @@ fn piece(text: &str, from: usize, to: usize) -> Word {
     }
 }
 
-/// The meaning of a name.
+/// The value that a name stands for.
 pub(crate) fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
     names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
 }
 
-/// The name of a meaning.
+/// The name that stands for a value.
 pub(crate) fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
     names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
 }

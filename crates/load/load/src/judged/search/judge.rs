@@ -11,15 +11,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The share of the requests that has to start in every step.
+/// The share of requests that must start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// How many requests have to lie beyond a percentile; and the least number of requests in any step.
+/// The number of requests that must lie beyond a percentile. Also the smallest number of requests in a step.
 const BEYOND: f64 = 10.0;
-/// If this share of the connections is busy on average, all of them count as busy: between two requests, a connection
-/// is free while the next slot is found.
+/// The average share of busy connections from which on all connections count as busy. Between two requests, a
+/// connection is free for the time until the next slot starts.
 const ALL_BUSY: f64 = 0.9;
 
-/// The objective that every step has to meet.
+/// The objective that every step must meet.
 #[derive(Debug)]
 pub(crate) struct Promise {
     /// The criteria that the user gave.
@@ -34,18 +34,18 @@ pub(crate) struct Promise {
 pub(crate) enum Cause {
     /// Too many requests failed.
     Errors,
-    /// The objective would have been met if no request had waited for a connection: the answers themselves came in
-    /// time.
+    /// The objective would have been met if no request had waited for a connection. The responses themselves were fast
+    /// enough.
     Connections,
-    /// All connections were busy, and the answers themselves took too long.
+    /// All connections were busy, and the responses themselves took too long.
     Target,
-    /// The answers themselves took too long, while connections were free.
+    /// The responses themselves took too long, while connections were free.
     Latency,
-    /// The generator was late itself.
+    /// The generator was late.
     Generator,
 }
 
-/// A step that is over.
+/// The results of a finished step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     #[serde(rename = "target_rate")]
@@ -60,15 +60,15 @@ pub(crate) struct Measured {
     pub(crate) verdict: Verdict,
     /// The criteria of the objective that do not hold.
     pub(crate) missed: Vec<String>,
-    /// The figures of the objective, for people.
+    /// The figures of the objective, formatted for people.
     #[serde(skip)]
     pub(crate) figures: Vec<String>,
-    /// The figure for the chart, if the run has it.
+    /// The figure that is drawn in the chart, if the run has it.
     #[serde(skip)]
     pub(crate) charted: Option<Duration>,
-    /// None if nothing was due.
+    /// `None` if no slot was due.
     pub(crate) ratio: Option<f64>,
-    /// None if nothing was started.
+    /// `None` if no request was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
     /// Warnings about limits of the generator's machine.
@@ -79,8 +79,8 @@ pub(crate) struct Measured {
     pub(crate) quota: Option<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
-    /// How many connections were busy on average: Little's law, from the rate and the mean service
-    /// time. None if no request completed.
+    /// The average number of busy connections, by Little's law: the rate times the mean service time. `None` if no
+    /// request completed.
     #[serde(rename = "busy_connections")]
     pub(crate) busy: Option<f64>,
     #[serde(skip)]
@@ -91,19 +91,20 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether no request succeeded, so that the objective was missed.
+    /// Whether the objective was missed and no request succeeded.
     pub(crate) fn has_no_success(&self) -> bool {
         self.cause.is_some() && self.completed == 0
     }
 
-    /// How most of the failed requests failed.
+    /// The most frequent kind of failure.
     pub(crate) fn main_failure(&self) -> Option<&str> {
         self.failures.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| &**kind)
     }
 }
 
 impl Promise {
-    /// An objective of these criteria, and of those that every load needs unless one of these replaces them.
+    /// Creates an objective from these criteria. Adds limits for errors and for the ratio, unless the criteria contain
+    /// their own.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -115,35 +116,36 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// How long a step at `hz` has to be, if `least` is too short for the rarest requests that the objective is about.
+    /// The length of a step at `hz`: at least `least`, and long enough for the rarest requests that the objective is
+    /// about.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
-        // No user waits for longer than that; it only must not overflow.
+        // A step of this length will never run to its end; the value only has to be valid.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
-    /// With more failures than this in a step of `length` at `hz`, the objective is missed.
+    /// The largest number of failures in a step of `length` at `hz` with which the objective can be met.
     pub(crate) fn most_failures(&self, hz: f64, length: Duration) -> f64 {
         let requests = hz * length.as_secs_f64();
         let most = self.all().filter_map(|criterion| criterion.most_failures(requests));
         most.fold(f64::INFINITY, f64::min)
     }
 
-    /// The objective as it was written.
+    /// The objective in normal form.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
         texts.join(" and ")
     }
 
-    /// The figure that is drawn, and its limit: the first time in the objective; else p99 response.
+    /// The figure that is drawn, and its limit: the first time in the objective, otherwise the p99 of response times.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
         first.unwrap_or_else(|| ("p99 response".to_owned(), None))
     }
 
-    /// Judges a step by its summary, with this many connections.
+    /// Judges a step by its summary. `connections` is the number of connections.
     pub(crate) fn judge(&self, step: Step, summary: &Summary, connections: u32) -> Measured {
         let (stats, figures) = (&summary.stats, summary.figures());
         let missed: Vec<_> = self.all().filter_map(|criterion| criterion.check(&figures)).collect();
@@ -188,15 +190,15 @@ impl Promise {
         }
     }
 
-    /// The resource that ran out: the first of these that fits.
+    /// Finds the resource that ran out. The first matching rule applies:
     ///
-    /// * The verdict is that the target fails: the errors.
-    /// * The verdict is that the generator fails or fell behind; or that both fell behind, and the generator caused
-    ///   more of the lateness than the target: the generator.
-    /// * Too many requests failed: the errors.
-    /// * The objective would be met without the time that requests waited: the generator, if it caused more of the
-    ///   lateness, and otherwise the connections.
-    /// * Otherwise the answers themselves took too long, with all connections busy or with some free.
+    /// * The verdict is that the target fails: errors.
+    /// * The verdict is that the generator fails or fell behind, or that both fell behind and the generator caused more
+    ///   of the lateness than the target: the generator.
+    /// * Too many requests failed: errors.
+    /// * The objective would have been met without the time that requests waited: the generator if it caused more of
+    ///   the lateness, otherwise the connections.
+    /// * Otherwise the responses themselves took too long: the target if all connections were busy, otherwise latency.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);
         let fails =
@@ -233,7 +235,7 @@ pub(crate) mod tests {
     use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 
-    /// A run of 1000 requests at 1000/s; of all times, and of lateness by the target and by the
+    /// The summary of 1000 requests at 1000/s, with these times, and with this lateness caused by the target and by the
     /// generator.
     fn summary(
         verdict: Verdict,
@@ -285,7 +287,7 @@ pub(crate) mod tests {
 
     const STEP: Step = Step { hz: 1_000.0, purpose: Purpose::Bracket };
 
-    /// Steps to show: one that met the objective, one that missed it, one that was not judged.
+    /// Steps for reports: one that met the objective, one that missed it, and one that was not judged.
     pub(crate) fn steps() -> Vec<Measured> {
         let judged = |verdict, times, lateness| {
             promise("p99 response < 20ms").judge(STEP, &summary(verdict, times, lateness), 16)
@@ -314,17 +316,17 @@ pub(crate) mod tests {
         };
         for (verdict, times, lateness, connections, cause) in [
             (OnSchedule, [5, 19], [1.0, 0.0], 8, None),
-            // An objective that is met counts as met, also if the generator was late.
+            // An objective that is met counts as met, even if the generator was late.
             (GeneratorBehind, [5, 19], [0.0, 1.0], 8, None),
             (GeneratorBehind, [5, 21], [0.0, 1.0], 8, Some(Cause::Generator)),
             (TargetFailing, [5, 21], [0.0, 1.0], 8, Some(Cause::Errors)),
             (GeneratorFailing, [5, 21], [1.0, 0.0], 8, Some(Cause::Generator)),
-            // The answers came in time, but requests waited: for which side?
+            // The responses were fast enough, but requests waited. Which side was the cause?
             (TargetBehind, [5, 21], [1.0, 0.1], 5, Some(Cause::Connections)),
             (BothBehind, [5, 21], [0.6, 0.4], 5, Some(Cause::Connections)),
             (BothBehind, [25, 50], [0.4, 0.6], 26, Some(Cause::Generator)),
             (OnSchedule, [15, 21], [0.1, 1.0], 15, Some(Cause::Generator)),
-            // The answers themselves took too long.
+            // The responses themselves took too long.
             (TargetBehind, [25, 50], [1.0, 0.1], 26, Some(Cause::Target)),
             (OnSchedule, [25, 25], [0.0, 0.1], 100, Some(Cause::Latency)),
         ] {
@@ -381,7 +383,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// With any verdict: all connections may wait for answers that belong to no step.
+    /// Holds for any verdict, because all connections may be waiting for responses that belong to no step.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

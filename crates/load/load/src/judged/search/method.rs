@@ -1,12 +1,13 @@
-//! Chooses the next rate to try, and draws the conclusion from all tried rates.
+//! Chooses the next rate of a search, and draws the conclusion from all tried rates.
 //!
-//! The rate is doubled until a step misses the objective, or halved until one meets it. Then the bracket is halved in
-//! the logarithm until it is narrow enough. In the end both of its sides are confirmed: each is tried once more, and a
-//! third time if the two results differ; the majority counts. If a result changes by that, the bracket opens again.
+//! The rate is doubled until a step misses the objective, or halved until a step meets it. These two rates form a
+//! bracket, which is then halved on a logarithmic scale until it is narrow enough. In the end, both of its ends are
+//! confirmed: each is tried once more, and a third time if the first two results differ; the majority counts. If a
+//! result changes, the search for a narrow bracket continues.
 //!
-//! A step in which the generator could not keep up shows nothing about the target, and is repeated. If the generator
-//! still can't keep up, the rate is the generator's limit: an end of the bracket, but not the result, unless the
-//! target's own limit is found close above it.
+//! A step in which the generator could not keep up shows nothing about the target, so it is repeated. If the generator
+//! still cannot keep up, the rate is the generator's limit. The bracket then ends there. The limit is not the result of
+//! the search, unless the target's own limit is found close above it.
 
 #[cfg(test)]
 mod tests;
@@ -15,37 +16,36 @@ use crate::console::human::four_digits;
 use serde::Serialize;
 use std::cmp::Ordering;
 
-/// When the generator has failed so often at a rate, that is its limit.
+/// After this many failures of the generator at a rate, the rate counts as the generator's limit.
 const MOST_FAILURES: u32 = 3;
-/// How many steps must agree about an end of the bracket.
+/// The number of steps that must agree about an end of the bracket.
 const CONFIRMED: u32 = 2;
-/// How far apart the two rates of a result may be, if the generator was the limit in between.
+/// The largest ratio of the two rates of a result, if the generator was the limit between them.
 const NEAR: f64 = 1.05;
-/// More than rounding to four digits changes.
+/// A factor that is larger than the effect of rounding to four digits.
 const ROUNDING: f64 = 1.001;
 
-/// Where to search, in operations per second.
+/// The limits of the search. Rates are in operations per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Where to begin.
+    /// The first rate.
     pub(crate) from: f64,
-    /// No rate below this is tried; at most `from`.
+    /// The lowest rate that may be tried; at most `from`.
     pub(crate) min: f64,
-    /// No rate above this is tried; at least `from`.
+    /// The highest rate that may be tried; at least `from`.
     pub(crate) max: f64,
-    /// How wide the bracket may be in the end: 0.02 if its upper side may be 2 % above the lower. At
-    /// least 0.005.
+    /// The largest width of the final bracket: with 0.02, its upper end may be 2 % above the lower end. At least 0.005.
     pub(crate) precision: f64,
-    /// How many steps there may be.
+    /// The largest number of steps.
     pub(crate) max_steps: usize,
 }
 
 /// A rate to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
-    /// Operations per second.
+    /// The rate in operations per second.
     pub(crate) hz: f64,
-    /// Why this one.
+    /// The reason for trying this rate.
     pub(crate) purpose: Purpose,
 }
 
@@ -53,13 +53,13 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// To find both sides of a bracket.
+    /// Find both ends of a bracket.
     Bracket,
-    /// To make the bracket narrower.
+    /// Make the bracket narrower.
     Bisect,
-    /// The rate was tried, and the result is not known.
+    /// Try a rate again whose result is not known yet.
     Repeat,
-    /// The rate was tried, and the result of the search depends on it.
+    /// Try a rate again on which the result of the search depends.
     Confirm,
 }
 
@@ -75,16 +75,16 @@ pub(crate) enum Outcome {
     Generator,
 }
 
-/// The state of a search: the rates that have been tried.
+/// The state of a search: the results of all tried rates.
 #[derive(Debug)]
 pub(crate) struct Search {
     bounds: Bounds,
-    /// In ascending order of the rates.
+    /// The trials in ascending order of their rates.
     trials: Vec<Trial>,
     steps: usize,
 }
 
-/// The result at a rate.
+/// The results at one rate.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     hz: f64,
@@ -97,16 +97,16 @@ struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub(crate) enum Conclusion {
-    /// The highest rate that meets the objective is between these.
+    /// The highest rate that meets the objective lies between these two rates.
     Found { kept: f64, broken: f64 },
     /// The highest allowed rate meets the objective.
     AllKept { kept: f64 },
     /// The lowest allowed rate misses the objective.
     NoneKept { broken: f64 },
-    /// At this limit the generator could not keep up, and the highest rate that met the objective is below.
+    /// At `limit` the generator could not keep up. `kept` is the highest rate below it that met the objective.
     GeneratorLimit { kept: Option<f64>, limit: f64 },
-    /// It ended before the highest rate was found. `missed` is the lowest rate above `kept` at which a step missed the
-    /// objective. The highest rate is likely to be between these.
+    /// The search ended before it found the highest rate, which is likely to lie between these two rates. `missed` is
+    /// the lowest rate above `kept` at which a step missed the objective.
     Unfinished { kept: Option<f64>, missed: Option<f64> },
 }
 
@@ -115,7 +115,7 @@ impl Trial {
         Trial { hz, kept: 0, broken: 0, generator: 0 }
     }
 
-    /// The result at the rate, if it is known.
+    /// The result at this rate, if it is known.
     fn outcome(&self) -> Option<Outcome> {
         match self.kept.cmp(&self.broken) {
             Ordering::Greater => Some(Outcome::Kept),
@@ -134,17 +134,17 @@ impl Trial {
 }
 
 impl Search {
-    /// A search that has tried nothing.
+    /// Creates a search without steps.
     pub(crate) fn new(bounds: Bounds) -> Search {
         Search { bounds, trials: Vec::new(), steps: 0 }
     }
 
-    /// The next step; `None` if the search is complete, or there were too many steps.
+    /// The next step; `None` if the search is complete, or if the largest number of steps is reached.
     pub(crate) fn next(&self) -> Option<Step> {
         if self.steps < self.bounds.max_steps { self.wanted() } else { None }
     }
 
-    /// Notes the result of a step.
+    /// Records the result of a step.
     pub(crate) fn result(&mut self, step: Step, outcome: Outcome) {
         self.steps += 1;
         let at = self.trials.partition_point(|trial| trial.hz < step.hz);
@@ -159,7 +159,7 @@ impl Search {
         }
     }
 
-    /// The conclusion from all steps so far.
+    /// Draws the conclusion from all steps so far.
     pub(crate) fn conclusion(&self) -> Conclusion {
         let (kept, missed) = (self.kept(), self.missed());
         let broken = self.broken().map(|trial| trial.hz);
@@ -181,13 +181,13 @@ impl Search {
         }
     }
 
-    /// Rates with contradicting results.
+    /// The rates at which steps contradicted each other.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
     }
 
-    /// The next step, whatever the number of steps so far.
+    /// The next step if the number of steps were not limited.
     fn wanted(&self) -> Option<Step> {
         let Bounds { from, min, max, .. } = self.bounds;
         if let Some(open) = self.trials.iter().find(|trial| trial.outcome().is_none()) {
@@ -210,9 +210,9 @@ impl Search {
         })
     }
 
-    /// A rate between two that are too far apart: the sides of the bracket, or the broken rate and the
-    /// highest one below it that was tried, where the generator failed in between. Where nothing is too
-    /// far apart, the [`highest_near`](Search::highest_near).
+    /// A rate between two tried rates that are too far apart. These are the ends of the bracket, or, if the generator
+    /// failed in between, the lowest rate that missed the objective and the next lower rate. If none are too far apart,
+    /// this is [`highest_near`](Search::highest_near).
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
@@ -226,20 +226,20 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// The highest rate that is still near the kept one, if the generator failed at the highest that was tried, and
-    /// that is lower. If the objective is missed there, the limit is the target's.
+    /// The highest rate that is still near the highest rate that met the objective, if the generator failed at the
+    /// highest tried rate, and that rate is lower. If this rate misses the objective, the target is the limit.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
         (last.is(Outcome::Generator) && last.hz < near).then_some(near)
     }
 
-    /// The upper end of the rates that are near a rate.
+    /// The upper end of the rates that count as near this rate.
     fn near(&self, hz: f64) -> f64 {
         hz * NEAR.max(1.0 + self.bounds.precision)
     }
 
-    /// The highest rate below this one that was tried.
+    /// The highest tried rate below this rate.
     fn below(&self, hz: f64) -> Option<f64> {
         self.trials.iter().rev().map(|trial| trial.hz).find(|below| *below < hz)
     }
@@ -249,13 +249,13 @@ impl Search {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// The lowest rate above that at which the objective was missed for any reason, or where the result is not known
-    /// yet.
+    /// The lowest tried rate above [`kept`](Search::kept). The objective was missed there for any reason, or the result
+    /// is not known yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }
 
-    /// The lowest rate above that, at which the target missed the objective.
+    /// The lowest rate above [`kept`](Search::kept) at which the target missed the objective.
     fn broken(&self) -> Option<Trial> {
         self.above_kept(|trial| trial.is(Outcome::Broken))
     }

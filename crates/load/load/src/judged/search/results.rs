@@ -1,4 +1,4 @@
-//! The results of a search.
+//! Defines the results of a search.
 
 use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
@@ -11,50 +11,50 @@ use std::time::{Duration, SystemTime};
 /// The results of a search, and its settings.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// Where requests went.
+    /// The target of the requests.
     pub(crate) url: String,
-    /// How many requests could be in flight.
+    /// The number of connections, which is the largest number of requests in flight.
     pub(crate) connections: u32,
-    /// When it began.
+    /// The start time of the search.
     pub(crate) start: SystemTime,
-    /// How long it took.
+    /// The duration of the search.
     pub(crate) took: Duration,
     /// Reasons why all figures are less certain.
     pub(crate) warnings: Vec<String>,
     /// The conclusion from the steps.
     pub(crate) conclusion: Conclusion,
-    /// Rates at which steps contradicted each other.
+    /// The rates at which steps contradicted each other.
     pub(crate) contradictions: Vec<f64>,
-    /// How far apart the rates of the answer may be.
+    /// The largest accepted width of the final bracket.
     pub(crate) precision: f64,
-    /// All steps, in order.
+    /// All steps in order.
     pub(crate) steps: Vec<Measured>,
-    /// Why there are no more of them.
+    /// The reason why the search ended.
     pub(crate) end: End,
-    /// How a request failed that was sent alone, if that is why.
+    /// The failure of the request that was sent alone, if the search ended because of it.
     pub(crate) failure: Option<FailureKind>,
 }
 
-/// Why a search ended.
+/// The reason why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum End {
-    /// Nothing was left to find out.
+    /// The search has found its answer.
     Complete,
     Steps,
     Time,
     Interrupted,
-    /// No request succeeded in a step, and none did that was sent alone.
+    /// No request of a step succeeded, and neither did a request that was then sent alone.
     TargetFailing,
 }
 
-/// A rate of a search, which has few digits.
+/// Formats a rate of a search with up to four digits.
 pub(crate) fn rate(hz: f64) -> String {
     format!("{}/s", four_digits(hz))
 }
 
 impl End {
-    /// Why a search has no more steps.
+    /// The reason why a search has no more steps.
     pub(crate) fn of(search: &Search) -> End {
         match search.conclusion() {
             Conclusion::Unfinished { .. } => End::Steps,
@@ -62,14 +62,14 @@ impl End {
         }
     }
 
-    /// Whether the search ended by a limit that its options set.
+    /// Whether the search ended at a limit that its options set.
     fn is_planned(self) -> bool {
         matches!(self, End::Steps | End::Time)
     }
 }
 
 impl Results {
-    /// Whether a rate met the objective. None if that is not known, because the generator was the limit or the search
+    /// Whether a rate met the objective. `None` if this is unknown, because the generator was the limit or the search
     /// was interrupted.
     pub(crate) fn success(&self) -> Option<bool> {
         match self.conclusion {
@@ -82,7 +82,7 @@ impl Results {
         }
     }
 
-    /// How many steps the generator spoiled.
+    /// The number of steps that were not judged, because the generator could not keep up.
     pub(crate) fn unjudged(&self) -> usize {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
     }
@@ -96,12 +96,12 @@ impl Results {
         }
     }
 
-    /// Whether the request that was sent alone failed by a limit of the generator's machine.
+    /// Whether the request that was sent alone failed because of a limit of the generator's machine.
     pub(crate) fn fails_by_generator(&self) -> bool {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// The last step that shows why the objective is missed above the highest rate.
+    /// The last step that missed the objective just above the highest rate, and so shows the cause.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

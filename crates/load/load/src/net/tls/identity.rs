@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 const KINDS: &str = "RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed25519";
-/// The byte-order mark, which some editors write first.
+/// The byte-order mark, which some editors write at the start of a file.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Identity<'_> {
@@ -57,7 +57,7 @@ fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     }
 }
 
-/// The certificates in a file: one or more.
+/// Reads the certificates in a file, which must contain at least one.
 pub(super) fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let text = fs::read(path)?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text_of(&text)).collect();
@@ -66,7 +66,7 @@ pub(super) fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'st
     Ok(certificates)
 }
 
-/// The first key in a file.
+/// Reads the first private key in a file.
 fn read_key(path: &Path, provider: &CryptoProvider) -> anyhow::Result<Arc<dyn SigningKey>> {
     const HIDDEN: &[u8] = b"ENCRYPTED";
     let text = fs::read(path)?;

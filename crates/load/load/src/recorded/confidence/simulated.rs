@@ -1,4 +1,4 @@
-//! Simulates runs whose true percentiles are known: a queue with one server, in virtual time.
+//! Simulates runs with known true percentiles: a queue with one server, in virtual time.
 
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
@@ -9,23 +9,23 @@ use hdrhistogram::Histogram;
 use std::iter;
 use std::time::Duration;
 
-/// The number of batches of a run of ten seconds or more.
+/// The number of batches of a run that lasts ten seconds or more.
 pub(crate) const BATCHES: usize = 40;
 
 /// The mean service time in nanoseconds.
 const SERVICE_NS: f64 = 1e3;
 
-/// Until a run begins, stalls have become what they always are.
+/// The simulation begins this long before the run, so that stalls have reached their steady state when the run begins.
 const BEFORE: f64 = -1_000.0;
 
-/// A server with exponential services of mean 1, and random arrivals.
+/// A server with exponential service times of mean 1, and Poisson arrivals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
-    /// Arrivals in a mean service time: the utilisation.
+    /// Arrivals per mean service time, which is the utilisation.
     pub(crate) rate: f64,
-    /// Longer services by this factor.
+    /// A factor that makes service times longer.
     pub(crate) slower: f64,
-    /// The mean time between stalls, and how long each is.
+    /// The mean time between stalls, and the length of a stall.
     pub(crate) stalls: Option<(f64, f64)>,
 }
 
@@ -42,7 +42,7 @@ impl Simulated {
         Simulated { all: Histogram::new(3).unwrap(), batches }
     }
 
-    /// As a file of results has it.
+    /// The records in the form in which a result file contains them.
     pub(crate) fn kept(self) -> RetainedHistograms {
         let none = Histogram::new(2).unwrap();
         let times = |response: Histogram<u64>| Times {
@@ -63,7 +63,7 @@ impl Simulated {
         }
     }
 
-    /// A time at this part of the run.
+    /// Records a time at this share of the run.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
         let ns = ns(time);
@@ -81,8 +81,8 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None }
     }
 
-    /// A run of about this many requests, by Lindley's recursion: a request is served when the server is free and not
-    /// stalled.
+    /// Simulates a run of about this many requests by Lindley's recursion: a request is served when the server is free
+    /// and not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -92,7 +92,7 @@ impl Queue {
         run
     }
 
-    /// When requests are due, and how long their responses take.
+    /// The due times of requests, each with its response time.
     fn responses(&self, seed: u64) -> impl Iterator<Item = (f64, f64)> {
         let mut random = Random(seed);
         let mut now = self.stalls.map_or(0.0, |_| BEFORE);
@@ -113,7 +113,7 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// The records of a run that is collected every `every` mean service times, until there are enough of them.
+    /// Simulates a run that is collected every `every` mean service times, until its records are enough.
     pub(crate) fn grow(
         &self,
         every: f64,
@@ -145,7 +145,7 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// How long the server is busy with what is there already, if it does not stall.
+    /// How long the server is busy with earlier requests at the start, if it does not stall.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
         let is_busy = random.exponential() > -utilisation.ln();
@@ -158,7 +158,7 @@ fn ns(time: f64) -> u64 {
     (time * SERVICE_NS) as u64
 }
 
-/// Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014.
+/// A random number generator (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
 struct Random(u64);
 
 impl Random {

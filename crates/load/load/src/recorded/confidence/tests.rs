@@ -1,10 +1,10 @@
-//! How often intervals have the true percentile in them. In 1000 runs 95 % are 930 to 970 nearly always.
+//! Tests how often intervals contain the true percentile. In 1000 runs, 95 % means 930 to 970 times almost always.
 
 use super::simulated::Queue;
 use super::*;
 
-/// The share of `runs` runs in which the time at `quantile` lies in its interval, and the share in which the interval
-/// is rough.
+/// For each true percentile: the share of `runs` runs in which its interval contains it, and the share in which the
+/// interval is rough.
 fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut covered = vec![(0, 0); truths.len()];
     for seed in 0..runs {
@@ -21,12 +21,12 @@ fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Ve
     covered.into_iter().map(|(covered, rough)| (share(covered), share(rough))).collect()
 }
 
-/// Response times of M/M/1 are exponential.
+/// The true percentile of the response times of an M/M/1 queue, which are exponential.
 fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }
 
-/// In 1000 runs each, of which few are rough.
+/// Checks the coverage in 1000 runs, of which only few may be rough.
 #[track_caller]
 fn assert_covers(queue: Queue, requests: f64, truths: &[(f64, f64)]) {
     for (share, rough) in coverage(queue, requests, 1_000, truths) {
@@ -40,14 +40,14 @@ fn a_queue_that_is_half_full() {
     assert_covers(Queue::new(0.5), 20_000.0, &truths);
 }
 
-/// Times depend on each other over some hundreds of requests.
+/// Response times depend on each other over some hundreds of requests.
 #[test]
 fn a_queue_at_90_percent() {
     let truths = [0.5, 0.9].map(|quantile| truth(0.9, quantile));
     assert_covers(Queue::new(0.9), 50_000.0, &truths);
 }
 
-/// Each stall is ten services long or so, and there are some sixty in a run.
+/// A stall lasts about ten service times, and a run contains about sixty stalls.
 #[test]
 fn a_server_that_stalls_now_and_then() {
     let stalls = Queue { stalls: Some((600.0, 12.0)), ..Queue::new(0.5) };
@@ -56,8 +56,8 @@ fn a_server_that_stalls_now_and_then() {
     assert_covers(stalls, 20_000.0, &[0.5, 0.99].map(long));
 }
 
-/// Times depend on each other over tens of thousands of requests, and ten times as many are too few for any method. The
-/// interval of p99 is marked as rough in every run.
+/// Response times depend on each other over tens of thousands of requests. A run with ten times as many requests is too
+/// short for any method. The interval of the p99 is marked as rough in every run.
 #[test]
 fn a_queue_at_99_percent_needs_longer_runs() {
     let truths = [0.5, 0.99].map(|quantile| truth(0.99, quantile));
@@ -85,13 +85,13 @@ fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     assert_eq!((range.high, range.is_rough), (None, true));
     let range = run.batched().range(0.5).unwrap();
     assert!(range.high.is_some_and(|high| high > range.low) && !range.is_rough, "{range:?}");
-    // So it is where times are known as lower bounds.
+    // The same holds if times are known only as lower bounds.
     let bounds = run.all.clone();
     let bounded = Batched { sample: Sample::bounded(&run.all, &bounds), ..run.batched() };
     assert_eq!(bounded.range(0.5).map(|range| range.high), Some(None));
 }
 
-/// The interval is then that of independent times: of 10 000, 49 % to 51 % for the median.
+/// The interval is that of independent times. With 10 000 times, it goes from 49 % to 51 % for the median.
 #[test]
 fn times_that_are_all_alike_in_batches_count_as_independent() {
     let mut batch = Histogram::new(2).unwrap();

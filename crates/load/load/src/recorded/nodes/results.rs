@@ -1,5 +1,5 @@
-//! The results that a node stores for the merged report: final ones when it is done, and interim ones each second
-//! before.
+//! Defines the results that a node writes to the store for the merged report: interim results each second, and final
+//! results at the end.
 
 use super::timeline::{MOST, Part, Timeline};
 use crate::load::details::Traffic;
@@ -22,30 +22,30 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-/// The form of the results. Nodes of other forms are not added up.
+/// The version of the format. Results with another version are not added.
 const FORM: u32 = 7;
 
-/// Results that are longer than this before they are compressed are not read.
+/// The largest accepted size of uncompressed results, in bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// The results of a node, or of several together.
+/// The results of a node, or the sum for several nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Results {
-    /// Up to this time of the load.
+    /// The time of the load up to which the results go.
     pub(crate) until: Duration,
     pub(crate) stats: OperationStats,
     pub(crate) own_times: Vec<OwnTimes>,
     pub(crate) timeline: Timeline,
 }
 
-/// The head of the results, as a line of JSON. Histograms follow, in the second version of their interchange format;
-/// all of it is compressed.
+/// The head of the results, as a line of JSON. Histograms follow in version 2 of their interchange format. Everything
+/// is compressed together.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// With the number of those whose time is not known.
+    /// The parts of responses that were timed, each with the number of responses whose time is unknown.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -66,7 +66,7 @@ struct Counts {
     labels: Vec<LabelHead>,
 }
 
-/// The operations of a label, except their times.
+/// The counts of a label. The times are among the histograms.
 #[derive(Debug, Deserialize, Serialize)]
 struct LabelHead {
     label: String,
@@ -84,7 +84,7 @@ struct PartHead {
 }
 
 impl Results {
-    /// The results in the form in which they are sent.
+    /// Serializes the results.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;
@@ -101,7 +101,7 @@ impl Results {
         Ok(bytes.finish()?)
     }
 
-    /// Reads results that were sent.
+    /// Deserializes results.
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
@@ -118,8 +118,7 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// The time of the load up to which the results go, and the operations: the first part of the results that were
-    /// sent.
+    /// Deserializes the first part of results: the time of the load up to which they go, and the operations.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -142,7 +141,7 @@ impl Results {
         }
     }
 
-    /// With those of another node.
+    /// Adds the results of another node.
     pub(crate) fn plus(mut self, other: Results) -> Results {
         self.stats.add(&other.stats);
         own_times::add(&mut self.own_times, other.own_times);
@@ -152,7 +151,7 @@ impl Results {
 }
 
 impl Head {
-    /// Splits results that were sent into the head and the rest.
+    /// Splits serialized results into the head and the rest.
     fn read(bytes: &[u8]) -> anyhow::Result<(Head, impl Read)> {
         let mut text = BufReader::new(ZlibDecoder::new(bytes).take(LONGEST));
         let mut line = Vec::new();
@@ -164,7 +163,7 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Whether the time is divided in the same way as on all nodes.
+    /// Whether the timeline has one of the widths that all nodes use.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -270,7 +269,7 @@ impl PartHead {
     }
 }
 
-/// In the order in which they are sent.
+/// The histograms in the order in which they are sent.
 fn histograms(stats: &OperationStats) -> [&Histogram<u64>; 7] {
     let SetUps { all, connect, tls } = &stats.set_ups;
     [&stats.wait, &stats.service, &stats.response, &stats.bounds, all, connect, tls]
@@ -285,7 +284,7 @@ fn histograms_of(part: &Part) -> [&Histogram<u64>; 7] {
     [wait, service, response, bounds, &due.wait, &due.response, &due.bounds]
 }
 
-/// The next histograms of those that were sent.
+/// Reads the next histograms.
 fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>; N]> {
     let mut deserializer = Deserializer::new();
     let mut histogram = || {
@@ -306,13 +305,13 @@ mod tests {
     use crate::recorded::over_time::Interval;
     use crate::shown::fixture::long;
 
-    /// A node that is as long as this at work, with this rate.
+    /// The results of a node that has worked for this time at this rate.
     fn results(seconds: u64, hz: u64) -> Results {
         let mut summary = long(seconds, hz);
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
             summary.stats.labels.end(&ended(label, is_well, 3));
         }
-        // A step of a scenario that was never reached, and a think time that ended late.
+        // Adds a step of a scenario that was never reached, and a think time that ended late.
         summary.stats.labels.expect(&["never"]);
         summary.stats.think_times.end(Duration::from_millis(hz));
         let mut timeline = Timeline::new();
@@ -370,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Each second of a long run is reported together with all earlier ones.
+    /// Each second, a node reports all earlier seconds again.
     #[test]
     fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();

@@ -1,4 +1,4 @@
-//! Computes what the nodes of a fleet did between two of their reports.
+//! Computes the results of a fleet's nodes between two of their reports.
 
 use super::results::Results;
 use crate::console::human::float;
@@ -7,10 +7,10 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node's report counts for the last second if it is at most this much older than that of the latest node.
+/// A node's report counts for the last second if it is at most this much older than the newest report.
 const LATE: Duration = Duration::from_millis(1_500);
 
-/// The reports of all nodes.
+/// The latest reports of all nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Tellings(BTreeMap<u16, Node>);
 
@@ -19,14 +19,14 @@ pub(crate) struct Tellings(BTreeMap<u16, Node>);
 struct Node {
     until: Duration,
     stats: OperationStats,
-    /// Its operations since the report before, and how long that took.
+    /// The operations between the last two reports, and the time between these.
     last: Option<(Duration, OperationStats)>,
 }
 
-/// How much was done in a time, by all nodes.
+/// The operations of all nodes in a span of time.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// From when to when, in times of the load.
+    /// The start and the end of the span, in times of the load.
     pub(crate) span: (Duration, Duration),
     /// Requests started per second.
     pub(crate) hz: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Done {
 }
 
 impl Tellings {
-    /// Adds the reports that the store has.
+    /// Adds the reports that are in the store.
     pub(crate) fn look(&mut self, results: &[NodeResults]) {
         for of in results {
             if let Ok((until, stats)) = Results::sum_from_bytes(&of.bytes) {
@@ -50,7 +50,7 @@ impl Tellings {
         }
         let since =
             |before: &Node| Some((until.checked_sub(before.until)?, stats.since(&before.stats)?));
-        // In a second in which nodes begin to record, they have started more.
+        // A node that starts to record in this second has started more operations than it reports.
         let before = before.filter(|before| before.stats.started() > 0);
         let last = before.and_then(since);
         self.0.insert(number, Node { until, stats, last });
@@ -61,7 +61,7 @@ impl Tellings {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// The operations of all current nodes in about the last second. `None` until they have reported twice.
+    /// The operations of all current nodes in about the last second. `None` before any node has reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::load::kind::FailureKind;
 
-    /// Each has these times, and as many failures.
+    /// The statistics of operations with these response times, and of `failed` failures.
     fn stats(times: &[u64], failed: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         for &time in times {
@@ -109,7 +109,7 @@ mod tests {
         tellings.tell(1, second(1), stats(&[5, 5, 900_000], 1));
         assert!(tellings.last().is_none());
         tellings.tell(1, second(2), stats(&[5, 5, 5, 7, 900_000], 4));
-        // The same report again changes nothing.
+        // Reading the same report again changes nothing.
         tellings.tell(1, second(2), stats(&[5, 5, 5, 7, 900_000], 4));
         tellings.tell(2, second(1), stats(&[9], 0));
         tellings.tell(2, second(3), stats(&[9, 8, 8, 8, 8], 0));
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(last.span, (second(1), second(3)));
         assert!((last.hz - (2.0 + 4.0 / 2.0)).abs() < 1e-9, "{}", last.hz);
         assert_eq!((tellings.all().started(), tellings.all().response.max() > 800_000), (10, true));
-        // The first node has died.
+        // The first node has stopped reporting.
         tellings.tell(2, second(5), stats(&[9, 8, 8, 8, 8, 3, 3], 0));
         let last = tellings.last().unwrap();
         assert_eq!((last.stats.started(), last.stats.response.max()), (2, 3));

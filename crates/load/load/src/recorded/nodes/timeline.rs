@@ -1,5 +1,5 @@
 //! Counts operations over time on the nodes of a fleet. All nodes divide the time of the load at the same moments, so
-//! that their counts can be added.
+//! their counts can be added.
 
 use crate::recorded::outcome::{Due, Outcome};
 use crate::recorded::over_time::{Backlog, Brief, Interval};
@@ -8,36 +8,36 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::Duration;
 
-/// More parts are not kept: then each two neighbours become one.
+/// The largest number of parts. If there are more, each two neighbours are joined.
 pub(crate) const MOST: u64 = 120;
 
-/// The time of the load, in parts of 1, 2, 4 or so on seconds.
+/// The operations over the time of the load, in parts of 1, 2, 4, 8 or more seconds (powers of two).
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// How many seconds a part is long.
+    /// The length of a part in seconds.
     pub(crate) width: u64,
-    /// By their number from the beginning of the load.
+    /// The parts by their number from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
-    /// All counts lie between these times of the load.
+    /// The times of the load between which all counts lie.
     pub(crate) span: (Duration, Duration),
 }
 
 /// The operations in a part.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The largest of any collection; of several nodes, all slots, and the longest time.
+    /// The largest backlog that was measured. For several nodes: the sum of their slots, and the longest time.
     pub(crate) backlog: Backlog,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
 }
 
 impl Timeline {
-    /// An empty timeline.
+    /// Creates an empty timeline.
     pub(crate) fn new() -> Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// Adds the operations of an interval of at most a second, which begins at this time of the load.
+    /// Adds the operations of an interval of at most one second, which begins at this time of the load.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
@@ -89,7 +89,7 @@ impl Timeline {
         self
     }
 
-    /// The parts as intervals. `asked` returns how many slots were requested between two times of the load.
+    /// Converts the parts into intervals. `asked` returns the number of slots requested between two times of the load.
     pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);
@@ -102,7 +102,7 @@ impl Timeline {
 }
 
 impl Part {
-    /// Times are kept to one digit, so that a second can be reported together with all earlier ones.
+    /// Creates an empty part. Times have one digit, so that each report can contain all earlier seconds.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -126,8 +126,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// A node that made these numbers of starts in each quarter of a second, from second `first` on and a little after
-    /// it.
+    /// The timeline of a node that made these numbers of starts in quarters of a second, from shortly after the
+    /// beginning of second `first` on.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// The sum of the timelines of two nodes is that of a node that has done the work of both.
+        /// The sum of two nodes' timelines equals the timeline of one node that has done the work of both.
         #[test]
         fn a_sum_is_what_both_have_done_in_each_part(
             starts in prop::collection::vec((0_u64..5, 0_u64..5), 4..1_500),

@@ -1,4 +1,4 @@
-//! The options of the control server.
+//! Defines the options of the control server. Their doc comments are `--help` texts.
 
 use super::guard::Token;
 use anyhow::{Context, ensure};
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The address at which programs read the state of the run and control it.
+/// The options of the control server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct ControlArgs {
@@ -22,7 +22,7 @@ pub(crate) struct ControlArgs {
 }
 
 impl ControlArgs {
-    /// The required token. `None` only where no other machine can connect.
+    /// Reads the required token. `None` is possible only if no other machine can connect.
     pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
         let token = self.control_token_file.as_deref().map(Token::read).transpose()?;
         let is_inside = self.control.is_none_or(|at| at.ip().to_canonical().is_loopback());
@@ -41,14 +41,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| "write an address and a port, as in 127.0.0.1:9100".to_owned())
 }
 
-/// More of a file is not read.
+/// The largest number of bytes that are read from a token file.
 const LONGEST_TOKEN: u64 = 4096;
 
 impl Token {
     fn read(file: &Path) -> anyhow::Result<Token> {
         let name = || format!("--control-token-file {}", file.display());
         let mut line = String::new();
-        // A token is short; a file may have no end.
+        // A token is short, but a file may have no end.
         let read = File::open(file)
             .and_then(|file| BufReader::new(file.take(LONGEST_TOKEN)).read_line(&mut line));
         read.with_context(|| format!("{}: cannot be read", name()))?;

@@ -1,24 +1,24 @@
-//! Limits the connections to the control server. When all are in use, the one that was silent for longest is
-//! closed, but each has time to send its request.
+//! Limits the number of connections to the control server. When all are in use, the connection that has been silent for
+//! longest is closed. Each client has some time to send its request before that.
 
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// The most clients at once.
+/// The largest number of simultaneous connections.
 const MOST_CONNECTIONS: usize = 128;
 
-/// How long a client may be silent in any case.
+/// How long a client may be silent before its connection can be closed.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// How long to wait before checking again whether there is room.
+/// The time between two checks for a free connection.
 const RESPITE: Duration = Duration::from_millis(10);
 
 /// The connection of a client.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Since when the client has been silent; `None` while it waits for a response.
+    /// The time since which the client has been silent; `None` while it waits for a response.
     silent_since: watch::Sender<Option<Instant>>,
 }
 
@@ -27,12 +27,12 @@ impl Connection {
         Connection { silent_since: watch::Sender::new(Some(Instant::now())) }
     }
 
-    /// The client has sent something.
+    /// Records that the client has sent something.
     pub(super) fn heard(&self) {
         self.silent_since.send_replace(Some(Instant::now()));
     }
 
-    /// Does work that the client waits for. Its connection is not closed meanwhile.
+    /// Does work that the client waits for. In the meantime, its connection is not closed.
     pub(super) async fn wait_for<T>(&self, work: impl Future<Output = T>) -> T {
         self.silent_since.send_replace(None);
         let done = work.await;
@@ -46,7 +46,7 @@ impl Connection {
 pub(super) struct Connections(Vec<(Connection, JoinHandle<()>)>);
 
 impl Connections {
-    /// Adds a connection, which `converse` serves.
+    /// Adds a connection, which `converse` serves. Waits for room if necessary.
     pub(super) async fn give<F>(&mut self, converse: impl FnOnce(Connection) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -74,7 +74,7 @@ impl Connections {
         self.0.len() < MOST_CONNECTIONS
     }
 
-    /// Closes the connection of the client that was silent for longest, if that was long enough.
+    /// Closes the connection of the client that has been silent for longest, if it was silent for at least [`GRACE`].
     fn send_away(&mut self) {
         let silent_since = |(connection, _): &(Connection, _)| *connection.silent_since.borrow();
         let all = self.0.iter().enumerate();
@@ -93,7 +93,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// The most connections that there may be, opened one per second. Each client sends nothing, or waits.
+    /// Opens the largest number of connections, one per second. Each client sends nothing, or waits for a response.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {
@@ -108,7 +108,7 @@ mod tests {
         if waits { connection.wait_for(pending()).await } else { pending().await }
     }
 
-    /// Which of the connections in `before` have been closed.
+    /// The indexes of the connections in `before` that have been closed.
     fn gone(before: &[Connection], connections: &Connections) -> Vec<usize> {
         let is_there = |connection: &Connection| {
             connections
@@ -150,7 +150,7 @@ mod tests {
         let mut connections = taken(|_| true).await;
         let given = timeout(SECOND, connections.give(|connection| talk(connection, false))).await;
         assert!(given.is_err() && connections.0.len() == MOST_CONNECTIONS);
-        // One has gone by itself.
+        // One client has closed its connection.
         connections.0[5].1.abort();
         connections.give(|connection| talk(connection, false)).await;
         assert_eq!(connections.0.len(), MOST_CONNECTIONS);

@@ -1,8 +1,8 @@
 //! Decides which requests to the control server are allowed.
 //!
-//! A page in a browser must not steer a run, though it can send requests to the loopback. It can't
-//! leave out the header Origin where it matters, and if its own name is made to mean the loopback,
-//! the header Host has that name.
+//! A web page in a browser must not control a run, but it can send requests to the loopback interface. Such requests
+//! can be recognized: a page cannot remove the Origin header of a request that changes anything. If a page's own host
+//! name resolves to the loopback address, the Host header contains that name.
 
 use super::responses::Refused;
 use anyhow::ensure;
@@ -15,12 +15,12 @@ use subtle::ConstantTimeEq;
 
 const LEAST: usize = 16;
 
-/// The token that requests must have.
+/// The token that requests must contain.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
 impl Token {
-    /// A token that can be in a header and is not guessed at once.
+    /// Creates a token. It must be valid in a header, and not easy to guess.
     pub(super) fn new(text: &str) -> anyhow::Result<Token> {
         let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
         ensure!(text.len() >= LEAST, "a token has at least {LEAST} characters, in the first line");
@@ -28,7 +28,7 @@ impl Token {
         Ok(Token(text.to_owned()))
     }
 
-    /// The time that this takes does not depend on how much of the token is right.
+    /// Compares the token with a given one, in a time that does not depend on how much of it is right.
     fn is(&self, given: &str) -> bool {
         self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -41,15 +41,15 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Lets in or refuses.
+/// Accepts or rejects requests.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// None where only those on this machine can ask.
+    /// The required token; `None` if only programs on this machine can connect.
     pub(super) token: Option<Token>,
 }
 
 impl Guard {
-    /// Refuses a request that comes from a page, or without the token.
+    /// Rejects a request that comes from a web page, or that does not contain the token.
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.contains_key(ORIGIN) {
             return Err(forbidden("a web page may not ask: the request has the header Origin"));
@@ -78,7 +78,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// Whether all names that the request gives for this server are the loopback's.
+/// Whether all names that the request uses for this server are names of the loopback interface.
 fn names_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let parse = |value: &HeaderValue| value.to_str().ok()?.parse::<Authority>().ok();
     let hosts: Vec<_> = headers.get_all(HOST).iter().map(parse).collect();

@@ -1,4 +1,5 @@
-//! Handles requests to the control server: answers from the last snapshot, and passes commands to the controller.
+//! Handles requests to the control server. The state comes from the last snapshot; commands are passed to the
+//! controller.
 
 use super::guard::Guard;
 use super::responses::{Refused, json, text_of};
@@ -23,18 +24,18 @@ use tokio::time::timeout;
 /// The longest body, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// How long a body may take.
+/// The longest time in which the body of a request must arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long the controller may take. It answers within milliseconds.
+/// The longest time in which the controller must respond. Usually it responds within milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The data from which requests are answered.
+/// The data for responses.
 #[derive(Debug)]
 pub(super) struct Handlers {
-    /// Where the run's requests go.
+    /// The target of the run's requests.
     url: String,
-    /// Where this server is.
+    /// The URL of the control server.
     control: String,
     guard: Guard,
     snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
@@ -42,7 +43,7 @@ pub(super) struct Handlers {
     exposition: Exposition,
 }
 
-/// The content of a request.
+/// The content of a valid request.
 #[derive(Debug)]
 pub(super) enum ControlRequest {
     Status,
@@ -51,7 +52,7 @@ pub(super) enum ControlRequest {
 }
 
 impl Handlers {
-    /// The handlers of the server at `control`, for a run against `url`.
+    /// Creates the handlers of the server at `control`, for a run that sends requests to `url`.
     pub(super) fn new(
         url: &str,
         control: String,
@@ -63,7 +64,7 @@ impl Handlers {
         Handlers { url: url.to_owned(), control, guard, snapshots, messages, exposition }
     }
 
-    /// Reads a request to its end.
+    /// Reads and checks a complete request.
     pub(super) async fn hear<B>(&self, request: Request<B>) -> Result<ControlRequest, Refused>
     where
         B: Body,
@@ -111,7 +112,7 @@ impl Handlers {
         Ok(text_of(format.content_type(), text))
     }
 
-    /// The new state, once the controller has done what is asked.
+    /// Passes a command to the controller. Returns the new state after the command has been carried out.
     async fn order(&self, action: Action) -> Result<Response<Full<Bytes>>, Refused> {
         let (sender, answer) = oneshot::channel();
         let over = || Refused::new(StatusCode::CONFLICT, "the run is over");
@@ -128,13 +129,13 @@ impl Handlers {
     }
 }
 
-/// The format of the metrics that a reader prefers.
+/// The format of metrics that the client prefers.
 fn format(headers: &HeaderMap) -> Format {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     Format::preferred(&accept.collect::<Vec<_>>().join(","))
 }
 
-/// The body of a request, without spaces around it.
+/// Reads the body of a request, and removes spaces around it.
 async fn text<B>(request: Request<B>) -> Result<String, Refused>
 where
     B: Body,
@@ -148,7 +149,7 @@ where
         let reason = format!("a body has at most {LONGEST} bytes");
         Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     };
-    // Then the body need not be read.
+    // The announced length is already too long, so the body need not be read.
     if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
         return Err(too_long());
     }

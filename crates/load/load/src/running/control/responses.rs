@@ -1,4 +1,4 @@
-//! Responses of the control server: JSON objects, text, and refusals with their reason.
+//! Builds the responses of the control server: JSON objects, text, and rejections with their reasons.
 
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -6,9 +6,9 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-/// A response with one object.
+/// A response that contains one JSON object.
 pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
-    // All keys of our objects are strings.
+    // This cannot fail, because all keys of the objects are strings.
     let mut text = serde_json::to_string(object).unwrap_or_default();
     text.push('\n');
     text_of("application/json", text)
@@ -23,7 +23,7 @@ pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full
     response
 }
 
-/// The response to a request that is refused.
+/// A rejected request, from which the response is built.
 #[derive(Debug)]
 pub(super) struct Refused {
     status: StatusCode,
@@ -51,7 +51,7 @@ impl Refused {
         self.status
     }
 
-    /// The response, as JSON.
+    /// Builds the response, as JSON.
     pub(super) fn response(self) -> Response<Full<Bytes>> {
         let mut response = json(&Reason { error: &self.reason });
         *response.status_mut() = self.status;

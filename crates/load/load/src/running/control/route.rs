@@ -28,7 +28,7 @@ const ROUTES: [(&str, &str, Route); 7] = [
 const LOOK: &str = "GET, HEAD";
 
 impl Route {
-    /// The route of a request.
+    /// Returns the route for a method and a path.
     pub(super) fn of(method: &Method, path: &str) -> Result<Route, Refused> {
         let known = ROUTES.into_iter().find(|(known, ..)| *known == path);
         let (path, allowed, route) = known.ok_or_else(|| {

@@ -1,4 +1,5 @@
-//! The connections of the control server. None can hold up the others for long, or the run's end.
+//! Serves the connections of the control server. No connection can block the others for long, or delay the end of the
+//! run.
 
 use super::connections::{Connection, Connections};
 use super::handlers::Handlers;
@@ -15,16 +16,16 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// How long a client may be silent before or in the head of a request.
+/// How long a client may be silent before or within the head of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long answers may take once the run is over.
+/// How long responses may take after the end of the run.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// How long to wait when a connection can't be accepted.
+/// The pause after a connection could not be accepted.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// The longest head of a request, in bytes.
+/// The length in bytes of the longest accepted request head.
 const HEAD: usize = 16 * 1024;
 
 /// Serves until the run is over.
@@ -37,13 +38,13 @@ pub(super) async fn serve(
     let for_each = is_over.clone();
     select! {
         () = accept(&listener, &handlers, &for_each, &mut connections) => {}
-        // An error means that the run is gone.
+        // An error means that the run no longer exists.
         _ = is_over.wait_for(|&over| over) => {}
     }
     let _ = timeout(FAREWELL, connections.leave()).await;
 }
 
-/// Accepts connections.
+/// Accepts connections and serves them.
 async fn accept(
     listener: &TcpListener,
     handlers: &Arc<Handlers>,
@@ -58,12 +59,13 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // Reads a request that has arrived before its connection may be closed for another one.
+        // This lets the connection's task read a request that has arrived, before the connection may be closed for a
+        // new one.
         yield_now().await;
     }
 }
 
-/// Answers one client, until it goes or the run is over.
+/// Serves one client, until the client closes the connection or the run is over.
 async fn converse(
     stream: TcpStream,
     handlers: Arc<Handlers>,
@@ -74,7 +76,7 @@ async fn converse(
         let (handlers, connection) = (Arc::clone(&handlers), connection.clone());
         async move {
             connection.heard();
-            // A client that sends many requests at once has one answered, and then the others have theirs.
+            // If a client sends many requests at once, other clients get their turn after each of its requests.
             yield_now().await;
             let asked = handlers.hear(request).await;
             Ok::<_, Infallible>(connection.wait_for(handlers.answer(asked)).await)
@@ -100,14 +102,15 @@ mod tests {
 
     const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    /// A client that has sent this, and has no response yet.
+    /// Connects a client that has sent this text and has not received a response.
     async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();
         (stream, listener.accept().await.unwrap().0)
     }
 
-    /// 128 clients that requested the metrics again and again, and read none, kept all others out.
+    /// In an earlier version, 128 clients that requested the metrics repeatedly, without reading them, blocked all
+    /// other clients.
     #[tokio::test]
     async fn a_client_with_many_requests_waits_for_the_others() {
         const MANY: usize = 300;

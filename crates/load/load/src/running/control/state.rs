@@ -1,4 +1,4 @@
-//! The state of a run, as JSON.
+//! Defines the state of a run as a JSON object.
 
 use crate::load::kind;
 use crate::recorded::percentiles::Percentiles;
@@ -9,14 +9,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The object. Its names are stable; those of the results are the same.
+/// The whole object. Its field names are stable, and those of the results are the same as in `--json`.
 #[derive(Debug, Serialize)]
 pub(super) struct State<'run> {
     version: &'static str,
     url: &'run str,
     control: &'run str,
     phase: &'static str,
-    /// None before the schedule starts.
+    /// `None` before the schedule starts.
     #[serde(flatten)]
     going: Option<Going>,
 }
@@ -62,7 +62,7 @@ struct LastSecond {
 }
 
 impl<'run> State<'run> {
-    /// The state of a run against `url`, which is steered at `control`.
+    /// Creates the object for a run against `url`, whose control server is at `control`.
     pub(super) fn new(
         url: &'run str,
         control: &'run str,

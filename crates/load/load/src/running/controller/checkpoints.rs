@@ -1,18 +1,18 @@
-//! Checkpoints of a run: the counts at a moment, from which intervals between two moments are computed.
+//! Defines checkpoints of a run: its counts at a moment. Intervals are the differences between two checkpoints.
 
 use super::run_state::RunState;
 use crate::recorded::cpu_time::CpuTime;
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// How long a second is, on a run that is no node of a fleet.
+/// The interval between two lines of the logs, unless the run is a node of a fleet.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// The state of a run at a moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) at: Nanos,
-    /// How many slots had been requested, parts of slots included.
+    /// The number of requested slots, including fractions of a slot.
     pub(crate) asked: f64,
     pub(crate) skipped: u64,
     pub(crate) idle: Duration,
@@ -20,19 +20,20 @@ pub(crate) struct Checkpoint {
     pub(crate) processor: Vec<CpuTime>,
 }
 
-/// The checkpoints that later ones are compared with.
+/// The checkpoints with which later ones are compared.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     pub(crate) last: Checkpoint,
-    /// Where the last second began.
+    /// The checkpoint at the start of the current second.
     pub(crate) second: Checkpoint,
-    /// At the end of the warm-up.
+    /// The checkpoint at the end of the warm-up.
     pub(crate) warm: Checkpoint,
 }
 
 impl Checkpoint {
-    /// The checkpoint of this moment, which is the end of the run or now. A load that is corrected to less than `asked`
-    /// has not come so far again.
+    /// Creates a checkpoint for `at`, which is now or the end of the run. `asked` is the number of slots requested up
+    /// to an earlier checkpoint. If the load is corrected to a smaller number, this number remains until the load has
+    /// reached it again.
     pub(crate) fn new(state: &RunState<'_>, at: Nanos, asked: f64) -> Checkpoint {
         let ledger = state.pacer().ledger();
         Checkpoint {
@@ -46,7 +47,7 @@ impl Checkpoint {
 }
 
 impl Checkpoints {
-    /// The checkpoints of a schedule that has just started.
+    /// Creates the checkpoints of a schedule that has just started.
     pub(crate) fn new(state: &RunState<'_>) -> Checkpoints {
         let processor = state.shared.threads.times();
         let (skipped, idle) = (0, Duration::ZERO);
@@ -54,7 +55,8 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Whether a second has passed; in a fleet, whether the load is in another one.
+    /// Whether a second has passed. In a fleet, this is the case when the load has reached the next second. The end of
+    /// the warm-up also ends a second.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;
@@ -64,7 +66,7 @@ impl Checkpoints {
         is_over || is_warm
     }
 
-    /// How many recorded slots were requested between an earlier checkpoint and the last one.
+    /// The number of recorded slots that were requested between an earlier checkpoint and the last one.
     pub(crate) fn asked_since(&self, before: &Checkpoint, state: &RunState<'_>) -> f64 {
         let recorded = |from: f64| self.last.asked.max(from) - before.asked.max(from);
         state.span.warm_up().map_or(0.0, |warm_up| recorded(warm_up.count))

@@ -1,4 +1,4 @@
-//! Carries out commands on a run: changes its load, pauses it, ends it.
+//! Carries out commands on a run: changes its load, pauses it, or ends it.
 
 use super::run_state::RunState;
 use crate::console::human::four_digits;
@@ -13,7 +13,7 @@ pub(crate) struct Commands<'run> {
     has_left: bool,
     /// Whether the schedule was ended early.
     pub(crate) is_cut_short: bool,
-    /// The slots per second of a load that has always been the same rate.
+    /// The rate in slots per second, if the load has had a constant rate so far.
     pub(crate) constant_hz: Option<f64>,
 }
 
@@ -23,8 +23,8 @@ impl<'run> Commands<'run> {
         Commands { state, has_left: false, is_cut_short: false, constant_hz }
     }
 
-    /// Handles a request to end. The first time, a node of a fleet only leaves: it starts the slots that it can't give
-    /// back. Then a description of that is returned, and `None` if the schedule should end.
+    /// Handles a request to end. For a node of a fleet, the first request only makes it leave: the node starts the
+    /// slots that it cannot give back, and a message is returned. `None` means that the schedule should end.
     pub(crate) fn stop(&mut self) -> Option<String> {
         let Some(member) = self.state.member.filter(|_| !self.has_left) else {
             self.is_cut_short = self.state.span.has_end();
@@ -37,7 +37,7 @@ impl<'run> Commands<'run> {
         })
     }
 
-    /// Carries out a command other than the end. The collector has to know of each change.
+    /// Carries out a command other than the end. Changes of the load go through the collector.
     pub(crate) fn act(
         &mut self,
         action: Action,
@@ -66,7 +66,7 @@ impl<'run> Commands<'run> {
             Action::Pause => self.pause(true, collector),
             Action::Resume => self.pause(false, collector),
             Action::TogglePause => self.pause(!self.state.pacer().is_paused(), collector),
-            // See `stop`.
+            // Handled by `stop`.
             Action::Stop => {}
         }
         Ok(())
@@ -81,7 +81,7 @@ impl<'run> Commands<'run> {
     }
 
     fn scale_rate(&mut self, factor: f64, collector: &mut Collector<'run>) {
-        // A rate at the end of the range does not change.
+        // A rate at the end of the range stays the same.
         if let Ok(rate) = Rate::from_hz(four_digits(self.state.hz() * factor)) {
             self.set_rate(rate, collector);
         }

@@ -1,13 +1,13 @@
-//! Readings of the machine's CPUs, as the system reports them.
+//! Reads the use of the machine's CPUs, as the system reports it.
 
 use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
 use crate::recorded::quota::{self, Quota};
 use std::fs;
 
-/// The readings of one moment.
+/// The readings at one moment.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// `None` where the system does not report it; Linux does.
+    /// `None` if the system does not report CPU use. Linux reports it.
     processors: Option<MachineCpu>,
     /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
@@ -23,7 +23,7 @@ impl MachineReading {
         self.processors?.since(earlier.processors?)
     }
 
-    /// The CPU quota that was reached since an `earlier` reading, if one was.
+    /// The CPU quota, if it was reached since an `earlier` reading.
     pub(crate) fn quota(&self, earlier: &MachineReading) -> Option<Quota> {
         quota::reached(&self.quotas, &earlier.quotas)
     }
@@ -51,7 +51,7 @@ mod tests {
     fn linux_says_it_and_others_say_nothing() {
         let checkpoint = MachineReading::now();
         assert_eq!(checkpoint.processors.is_some(), cfg!(target_os = "linux"));
-        // Not each Linux has cgroups.
+        // Not every Linux system has cgroups.
         assert!(checkpoint.quotas.is_empty() || cfg!(target_os = "linux"));
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal and the programs that observe a run, and the keys that are pressed.
+//! Connects a run to its observers, the terminal and programs, and to the keys that are pressed.
 
 use crate::load::action::Action;
 use crate::recorded::over_time::OverTime;
@@ -9,14 +9,14 @@ use crossterm::event::KeyEvent;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// People and programs.
+/// The observers of a run.
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
     /// Publishes the snapshots of the run to programs.
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     prompt: Prompt,
-    /// The effect of the last key, for the status.
+    /// The effect of the last key, for the status line.
     pub(crate) note: String,
 }
 
@@ -25,7 +25,7 @@ impl Observers {
         Observers { live, watch, prompt: Prompt::default(), note: String::new() }
     }
 
-    /// The command of a key, if it has one.
+    /// Handles a key, and returns its action, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         self.prompt.press(key)
     }
@@ -35,20 +35,20 @@ impl Observers {
         self.prompt.line()
     }
 
-    /// Sends the state of the run to observers, and prints a line if it is time for one.
+    /// Sends the state of the run to observers. Also prints a line if one is due.
     pub(crate) fn show(&self, snapshot: Snapshot, over_time: &OverTime, is_time_for_a_line: bool) {
         let snapshot = Arc::new(snapshot);
         self.live.show(&snapshot, over_time, &self.prompt, is_time_for_a_line);
         self.watch.send_replace(Some(snapshot));
     }
 
-    /// Shows a line that stays.
+    /// Prints a line that stays.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         self.live.tell(text);
     }
 
-    /// The last line stays.
+    /// Ends the display. The last line stays.
     pub(crate) fn end(self) {
         self.live.end();
     }

@@ -1,4 +1,4 @@
-//! The state of a run whose schedule has started, shared by all parts of its controller.
+//! Holds the state of a run whose schedule has started. All parts of the controller share it.
 
 use crate::console::human::float;
 use crate::recorded::lateness::Lateness;
@@ -10,17 +10,17 @@ use crate::shown::snapshot::Phase;
 use crate::shown::standing::Standing;
 use nanopace::{Nanos, Pacer, Rate};
 
-/// A run whose schedule has started.
+/// The state of a run whose schedule has started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunState<'run> {
     pub(crate) shared: &'run RunShared,
     pub(crate) span: &'run RunSpan,
-    /// The node of a fleet that this is.
+    /// The node of a fleet, if the run belongs to a fleet.
     pub(crate) member: Option<&'run Member>,
 }
 
 impl<'run> RunState<'run> {
-    /// Grants the slots.
+    /// The pacer that grants the slots.
     pub(crate) fn pacer(&self) -> &'run Pacer {
         &self.shared.pacer
     }
@@ -34,7 +34,7 @@ impl<'run> RunState<'run> {
         self.member.map(Member::standing)
     }
 
-    /// Before the end of the schedule.
+    /// The phase of a run whose schedule has not ended.
     pub(crate) fn phase(&self) -> Phase {
         match self.now() {
             _ if self.is_paused() => Phase::Paused,
@@ -47,38 +47,38 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
-    /// The current rate of all processes in slots per second; during a pause, the rate after it.
+    /// The current rate of all processes in slots per second. During a pause, this is the rate after the pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
-            // It has none.
+            // In a shape, this rate means that the load has no rate at this time.
             Rate::SLOWEST if self.pacer().shape().is_some() => 0.0,
             rate => rate.as_hz(),
         }
     }
 
-    /// How many slots the load requested; in a closed loop, those that started.
+    /// The number of requested slots. In a closed loop, these are the slots that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
 
-    /// The moment, or the next one that is recorded, or the last.
+    /// Limits a moment to the recorded part of the run.
     pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
-    /// When the whole load ends, if that is known.
+    /// The end of the whole load, if it is known.
     pub(crate) fn planned_end(&self) -> Option<Nanos> {
         let length = || self.pacer().shape()?.duration();
         let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));
         Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
     }
 
-    /// The lateness so far of the slots that wait now.
+    /// The lateness so far of the slots that are waiting.
     pub(crate) fn waiting(&self, Backlog { slots, time }: Backlog) -> Lateness {
         if slots == 0 {
             return Lateness::default();
         }
-        // They are about as late as the one in the middle.
+        // On average, they are as late as the slot in the middle.
         let each = self.shared.recorders.iter().map(|recorder| recorder.waiting(time / 2));
         let (all, threads) =
             each.fold((Lateness::default(), 0), |(all, n), one| (all.plus(one), n + 1));

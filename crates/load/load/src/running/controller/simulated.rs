@@ -1,5 +1,5 @@
-//! Whole runs in virtual time: the load, the workers' decisions and the report are real; the connections, the target
-//! and the clock are simulated.
+//! Tests complete runs in virtual time. The load, the decisions of the workers and the report are real. The
+//! connections, the target and the clock are simulated.
 
 mod laws;
 
@@ -64,7 +64,7 @@ impl Backend for Nothing {
     }
 }
 
-/// Underscores stand for blanks.
+/// Creates the setup of a run with these options. Underscores in values stand for spaces.
 fn set_up(options: &str, most: Option<u64>) -> Setup {
     let words = ["test"].into_iter().chain(options.split_whitespace());
     let line = CommandLine::try_parse_from(words.map(|word| word.replace('_', " "))).unwrap();
@@ -74,25 +74,25 @@ fn set_up(options: &str, most: Option<u64>) -> Setup {
 /// A simulated connection with its worker.
 enum Connection {
     Free,
-    /// Its thread has been granted a slot, and decides about it at this moment.
+    /// The thread has been granted a slot, and decides about it at this moment.
     Granted(Grant, Nanos),
-    /// Its request is answered then.
+    /// The response to its request arrives at this moment.
     Busy(Flight, Nanos),
-    /// Its worker has ended.
+    /// The worker has ended.
     Gone,
 }
 
-/// The events of a run, in milliseconds since its start.
+/// The events of a run. Times are in milliseconds since its start.
 #[derive(Clone, Debug, Default)]
 struct Course {
-    /// The target answers nothing from the one moment to the other.
+    /// The spans of time in which the target does not respond.
     stalls: Vec<(u64, u64)>,
-    /// No thread does anything from the one moment to the other.
+    /// The spans of time in which the threads do nothing.
     freezes: Vec<(u64, u64)>,
-    /// The period, in slots, after which a thread is held up before it decides about one.
+    /// After each such number of slots, a thread is delayed before it decides about the next slot.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
-    /// For how many slots the target has data.
+    /// The number of slots for which the target has data.
     most: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ struct Course {
 struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
-    /// How many slots are warm-up.
+    /// The number of slots in the warm-up.
     warm_up: u64,
     /// The requested rate in each snapshot.
     rates: Vec<String>,
@@ -116,7 +116,7 @@ impl Ran {
     }
 }
 
-/// A run that goes on.
+/// A run in progress.
 struct Run<'run> {
     course: &'run Course,
     clock: ManualClock,
@@ -124,7 +124,7 @@ struct Run<'run> {
     span: &'run RunSpan,
     connections: Vec<Connection>,
     granted: u64,
-    /// When the thread next reports its CPU time.
+    /// The time at which the thread next reports its CPU time.
     next_beat: Nanos,
 }
 
@@ -137,7 +137,7 @@ impl Run<'_> {
         self.span.start + Duration::from_millis(ms)
     }
 
-    /// The end of the stop that a moment lies in, or the moment itself.
+    /// The end of the stop that contains a moment, or the moment itself.
     fn after(&self, stops: &[(u64, u64)], moment: Nanos) -> Nanos {
         let inside = |&&(from, to): &&(u64, u64)| (self.at(from)..self.at(to)).contains(&moment);
         stops.iter().find(inside).map_or(moment, |&(_, to)| self.at(to))
@@ -219,7 +219,7 @@ impl Run<'_> {
     }
 }
 
-/// The controller's loop without the waiting.
+/// The controller's loop without waiting.
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,

@@ -1,4 +1,4 @@
-//! Collects what the threads of a run record, adds it up and logs it.
+//! Collects the records of a run's threads, adds them up and logs them.
 
 use super::checkpoints::{Checkpoint, Checkpoints};
 use super::machine::MachineReading;
@@ -25,30 +25,30 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
-/// How often everything is collected for the live views.
+/// The interval at which everything is collected for the live views.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The data of a run so far.
+/// The results of a run so far.
 #[derive(Debug)]
 pub(crate) struct RunTotals<'run> {
     state: RunState<'run>,
     pub(crate) collector: Collector<'run>,
     pub(crate) tally: Tally,
     pub(crate) over_time: OverTime,
-    /// The last intervals.
+    /// The intervals of the last second.
     recent: VecDeque<Interval>,
     checkpoints: Checkpoints,
     /// The backlog at the last checkpoint.
     backlog: Backlog,
     logs: Logs,
-    /// The machine, at the first checkpoint after the warm-up and at the end of the schedule.
+    /// Readings of the machine: at the first checkpoint after the warm-up, and at the end of the schedule.
     machine: [Option<MachineReading>; 2],
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
 }
 
 impl<'run> RunTotals<'run> {
-    /// The totals of a schedule that has just started.
+    /// Creates the totals of a schedule that has just started.
     pub(crate) fn new(state: RunState<'run>, logs: Logs) -> RunTotals<'run> {
         let spacing = state.span.length().spacing;
         RunTotals {
@@ -70,14 +70,14 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// From now on these labels are reported, whether any of their operations has ended or not.
+    /// Makes these labels be reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.collector.expect(labels);
         self.tally.expect(labels);
     }
 
-    /// A tick also ends the warm-up, so that what follows is collected apart; and in a fleet each second of
-    /// the load, so that what all nodes did in it can be added up.
+    /// The time of the next tick. There is also a tick at the end of the warm-up, which separates the results before
+    /// and after it, and at each second of a fleet's load, so that the results of all nodes can be added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -85,9 +85,9 @@ impl<'run> RunTotals<'run> {
         if last < warm { next.min(warm) } else { next }
     }
 
-    /// Collects what there is, if it is time. Returns whether that has ended a second.
+    /// Collects the records, if it is time. Returns whether this ended a second; `None` if it is not time yet.
     pub(crate) fn tick(&mut self) -> Option<bool> {
-        // The channel's clock and the pacer's may differ slightly.
+        // The clocks of the channel and the pacer may differ slightly.
         (self.state.now() >= self.next_tick()).then(|| {
             let second = self.checkpoints.second.at;
             self.collect(Nanos::ZERO);
@@ -95,15 +95,15 @@ impl<'run> RunTotals<'run> {
         })
     }
 
-    /// Collects what there is, up to now, or to `until` if that is later.
+    /// Collects the records up to now, or up to `until` if that is later.
     fn collect(&mut self, until: Nanos) {
-        // Before the clock is read, so that there is an interval for all of them.
+        // Outcomes are taken before the clock is read, so that there is an interval for each of them.
         self.collector.take_outcomes();
         let at = self.state.now().max(until);
         let checkpoint = Checkpoint::new(&self.state, at, self.checkpoints.last.asked);
         let before = mem::replace(&mut self.checkpoints.last, checkpoint);
         if at <= self.state.span.recorded_from {
-            // Everything before this is warm-up.
+            // Everything up to this checkpoint is warm-up.
             self.checkpoints.warm = self.checkpoints.last.clone();
         } else if self.machine[0].is_none() {
             self.machine[0] = Some(MachineReading::now());
@@ -118,7 +118,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Adds what happened between a checkpoint and the last one.
+    /// Adds the interval between a checkpoint and the last one.
     fn add(&mut self, before: &Checkpoint, brief: Brief) {
         let RunTotals { state, checkpoints, .. } = self;
         let (start, recorded_from) = (state.span.start, state.span.recorded_from);
@@ -136,12 +136,12 @@ impl<'run> RunTotals<'run> {
         let (from, to) = (before.at - start, checkpoints.last.at - start);
         let asked = state.asked(checkpoints.last.asked - before.asked, interval.brief.started());
         self.recent.push_back(Interval { from, to, asked, ..interval });
-        // The warm-up has no recent interval.
+        // Intervals of the warm-up are not shown.
         let known = if checkpoints.last.at > recorded_from { RECENT } else { 0 };
         self.recent.drain(..self.recent.len().saturating_sub(known));
     }
 
-    /// Logs what was collected since the last second ended.
+    /// Logs the results collected since the end of the previous second.
     fn end_second(&mut self) {
         let before = mem::replace(&mut self.checkpoints.second, self.checkpoints.last.clone());
         let (start, at) = (self.state.span.start, self.checkpoints.last.at);
@@ -155,7 +155,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Notes that the schedule has ended.
+    /// Records the state at the end of the schedule.
     pub(crate) fn end(&mut self, run_end: &RunEnd, policy: &Policy) {
         if let Some(limit) = policy.skip_later_than {
             self.collector.look_at_last_skipped(limit, run_end.at);
@@ -164,9 +164,10 @@ impl<'run> RunTotals<'run> {
         self.machine[1] = Some(MachineReading::now());
     }
 
-    /// Collects what is left, once the threads are done, and counts what policies took from the run.
+    /// Collects the rest after the threads have ended, and counts the slots and the time that a late policy took from
+    /// the run.
     pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
-        // All answers may be there before the run ends, which is an interval after its last slot.
+        // All responses may arrive before the end of the run, which is one interval after its last slot.
         self.collect(run_end.at);
         self.end_second();
         let (due, warm) = (self.collector.total().due(), &self.checkpoints.warm);
@@ -180,7 +181,7 @@ impl<'run> RunTotals<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    /// How sure times are, up to the end of the last second.
+    /// The confidence intervals of the times up to the end of the last second.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
@@ -191,30 +192,30 @@ impl<'run> RunTotals<'run> {
         cpu_time::sum(cpu_time::since(&last.processor, &warm.processor))
     }
 
-    /// How the CPUs of the machine were used, if that is known.
+    /// The use of the machine's CPUs, if it is known.
     pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
         let [first, last] = &self.machine;
         last.as_ref()?.meanwhile(first.as_ref()?)
     }
 
-    /// The CPU quota that was reached, if one was.
+    /// The CPU quota, if it was reached.
     pub(crate) fn quota(&self) -> Option<Quota> {
         let [first, last] = &self.machine;
         last.as_ref()?.quota(first.as_ref()?)
     }
 
-    /// An error says why a log is not complete.
+    /// Ends the logs. Fails if a log is incomplete.
     pub(crate) fn end_logs(&mut self) -> anyhow::Result<()> {
         mem::take(&mut self.logs).end()
     }
 
-    /// The pacer's ledger; from the end of the schedule on, as it was then.
+    /// The pacer's ledger. After the end of the schedule, this is the ledger at the end.
     fn ledger(&self) -> Ledger {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// The slots that are due and have not started. After the end, no further slots fall due. In a closed loop, no slot
-    /// is due before a worker is free for it.
+    /// The slots that are due but have not started. After the end of the schedule, no more slots fall due. In a closed
+    /// loop, no slot is due before a worker is free.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -225,7 +226,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// A snapshot of the run. `note` describes the effect of the last key.
+    /// Creates a snapshot of the run. `note` describes the effect of the last key.
     pub(crate) fn snapshot(&self, phase: Phase, note: &str) -> Snapshot {
         let RunTotals { state, .. } = self;
         let (span, pacer) = (state.span, state.pacer());
@@ -252,7 +253,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// The lateness so far of the slots that wait now, until they are counted.
+    /// The lateness so far of the slots that are waiting and have not been counted.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),
@@ -260,7 +261,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// The rate that was requested in the last second; during the warm-up, the current rate.
+    /// The requested rate in the last second. During the warm-up, this is the current rate.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {
@@ -269,7 +270,7 @@ impl<'run> RunTotals<'run> {
         self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
     }
 
-    /// Whether more have failed than that.
+    /// Whether more than `most` requests have failed.
     pub(crate) fn has_failed_more_than(&self, most: f64) -> bool {
         float(self.tally.failed()) > most
     }

@@ -1,4 +1,4 @@
-//! The commands of `nanopace fleet`; the texts here are on their `--help` pages.
+//! Defines the commands of `nanopace fleet`. Their doc comments are `--help` texts.
 
 use crate::judged::criteria::Criterion;
 use crate::load::schedule::table::WrittenShape;
@@ -29,7 +29,7 @@ pub(crate) enum FleetCommand {
     Status {
         #[command(flatten)]
         run: RunAt,
-        /// Write the result as JSON; with -, the text goes to standard error
+        /// Show the status each second until the run is over
         #[arg(long, conflicts_with = "json")]
         watch: bool,
         #[command(flatten)]
@@ -82,7 +82,7 @@ pub(crate) struct ReportArgs {
     pub(crate) fail_if: Vec<Criterion>,
 }
 
-/// A run at a store.
+/// A run, and the store that it uses.
 #[derive(Debug, Args)]
 pub(crate) struct RunAt {
     /// Name of the run
@@ -94,16 +94,16 @@ pub(crate) struct RunAt {
 }
 
 impl RunAt {
-    /// Where it is.
+    /// The address of the run.
     pub(crate) fn address(&self) -> anyhow::Result<RunAddress> {
         RunAddress::new("--store", self.store.as_deref(), &self.name)
     }
 }
 
-/// Where a JSON object goes.
+/// The option for a JSON object.
 #[derive(Debug, Args)]
 pub(crate) struct Json {
-    /// Write it as one JSON object; with - to standard output, and the text to standard error
+    /// Write the result as JSON; with -, the text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! Shows a fleet while it runs, for `nanopace fleet status --watch`: a full view each second on a terminal, and a
-//! line each second elsewhere.
+//! Shows a fleet while it runs, for `nanopace fleet status --watch`: a full view each second on a terminal, or one line
+//! each second elsewhere.
 
 use crate::console::human;
 use crate::judged::whole;
@@ -18,25 +18,25 @@ use std::io::{self, IsTerminal, Write};
 use std::thread;
 use std::time::Duration;
 
-/// How often nodes report what they have done.
+/// The interval at which nodes report their results.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The nodes fill a store that was emptied again within this number of looks.
+/// If the store was emptied, the nodes fill it again within this number of looks.
 const PATIENCE: u32 = 5;
 
-/// Columns and rows where the terminal does not report its size.
+/// The number of columns and rows if the terminal does not report its size.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
 /// The state of a fleet at one moment.
 #[derive(Debug)]
 struct FleetView {
     status: Status,
-    /// The last second.
+    /// The results of the last second.
     last: Option<Done>,
     all: OperationStats,
 }
 
-/// Shows a run until it is over. A store that does not answer for a while is waited for.
+/// Shows a run until it is over. If the store does not respond for a while, waits for it.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();
@@ -74,7 +74,7 @@ fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetV
 }
 
 impl FleetView {
-    /// The figures of the last second, while the run goes on.
+    /// The figures of the last second; `None` if the run is over.
     fn last_second(&self) -> Option<Pace<'_>> {
         let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
         Some(Pace::of(last, &self.status.run.shape.parse().ok()?))
@@ -87,7 +87,7 @@ impl FleetView {
     }
 }
 
-/// A line for an output that is not a terminal; the whole status if the run is over.
+/// Displays a line for an output that is not a terminal, or the whole status if the run is over.
 struct FleetLine<'fleet>(&'fleet FleetView);
 
 impl Display for FleetLine<'_> {
@@ -139,7 +139,7 @@ fn add(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Over what was there before, as far as there is room.
+/// Writes over the previous text, as far as there is room.
 fn redraw(text: &str) -> io::Result<()> {
     let size = terminal::size().ok().filter(|(columns, rows)| columns.min(rows) > &0);
     let (columns, rows) = size.unwrap_or(USUAL_SIZE);
@@ -153,7 +153,7 @@ fn redraw(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// The state of a run, and its account once it has started.
+/// Reads the state of a run, and its account once it has started.
 pub(crate) fn status(control: &Control, name: &str) -> Result<Status, FleetError> {
     let run = control.status()?;
     let account = run.has_started.then(|| control.account()).transpose()?;

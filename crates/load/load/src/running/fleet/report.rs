@@ -1,4 +1,4 @@
-//! Writes the report of a fleet to all requested places.
+//! Writes the report of a fleet to all requested outputs.
 
 use super::args::ReportArgs;
 use crate::console::{Output, ResultFile, is_stdout, keep_apart};
@@ -10,7 +10,7 @@ use anyhow::ensure;
 use nanopace_fleet::{Control, FleetError};
 use std::io;
 
-/// The places of a report.
+/// The outputs of a report.
 #[derive(Debug)]
 pub(super) struct Places {
     output: Output,
@@ -19,7 +19,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The requested places.
+    /// Opens the requested outputs.
     pub(super) fn new(args: &ReportArgs) -> anyhow::Result<Places> {
         let ReportArgs { json, html, csv, .. } = args;
         ensure!(
@@ -36,7 +36,7 @@ impl Places {
         Ok(Places { output, html: html?, csv })
     }
 
-    /// Writes to all of them. If one write fails, the others are still made.
+    /// Writes to all outputs. If one write fails, the others are still made.
     pub(super) fn write(&self, whole: &Whole) -> io::Result<()> {
         let Places { output, html, csv } = self;
         let log = || csv_log::text(whole.over_time().intervals());
@@ -58,7 +58,7 @@ fn named(what: &str, written: io::Result<()>) -> io::Result<()> {
     written.map_err(|error| io::Error::other(format!("cannot write {what}: {error}")))
 }
 
-/// The state, the account and the results of a run.
+/// Reads the state, the account and the results of a run.
 pub(crate) fn whole(control: &Control, name: &str) -> Result<Whole, FleetError> {
     let (status, account) = (control.status()?, control.account()?);
     Ok(Whole::new(name, status, account, &control.results()?))

@@ -1,24 +1,25 @@
-//! The address of a fleet's store, and error messages about the store.
+//! Defines the address of a fleet's store, and describes errors about the store.
 
 use crate::console::unreachable::Unreachable;
 use anyhow::{Context, anyhow};
 use nanopace_fleet::FleetError;
 use std::env;
 
-/// The variable that has the store's address, so that a password need not be on a command line.
+/// The environment variable with the store's address. With it, a password need not be on a command line.
 pub(crate) const VARIABLE: &str = "NANOPACE_STORE";
 
-/// A run at a store.
+/// A run, and the store that it uses.
 #[derive(Clone, Debug)]
 pub(crate) struct RunAddress {
-    /// With the password. Never shown.
+    /// The store's URL with its password, which must never be shown.
     url: String,
-    /// The run's name.
+    /// The name of the run.
     pub(crate) name: String,
 }
 
 impl RunAddress {
-    /// The run `name` at the store that the option gives, or the environment.
+    /// Creates the address of the run `name`. The store is that of the option, or otherwise that of the environment
+    /// variable.
     pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
         let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
         let url = url.with_context(|| {
@@ -27,12 +28,12 @@ impl RunAddress {
         Ok(RunAddress { url, name: name.to_owned() })
     }
 
-    /// The store's address, to connect to.
+    /// The store's URL for connecting, including the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// An error in the words of the command line, in one line.
+    /// Describes an error in terms of the command line, in one line.
     pub(crate) fn told(&self, error: FleetError) -> anyhow::Error {
         let (store, name) = (without_password(&self.url), &self.name);
         match error {
@@ -58,7 +59,7 @@ impl RunAddress {
     }
 }
 
-/// An address as it may be shown.
+/// Removes the password from a URL.
 pub(crate) fn without_password(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// The features of the fleet crate have other names, which a user of this crate can't enable.
+    /// The features of the fleet crate have other names, which users of this crate cannot enable.
     #[test]
     fn a_feature_that_is_missing_has_the_name_that_it_has_here() {
         let run = RunAddress { url: "rediss://host/".into(), name: "checkout".into() };

@@ -1,4 +1,4 @@
-//! The options of `nanopace run` that are about fleets; the texts here are on its `--help` page.
+//! Defines the options of `nanopace run` about fleets. Their doc comments are `--help` texts.
 
 use clap::{Args, ValueEnum};
 use nanopace_fleet::WhenBlind;
@@ -16,7 +16,7 @@ pub(crate) struct FleetArgs {
     )]
     pub(crate) fleet: Option<String>,
 
-    /// Join the run of this name; a node without a load of its own takes the load of the run
+    /// Join the run with this name; a node without its own load uses the load of the run
     #[arg(long = "run", value_name = "NAME")]
     pub(crate) run_name: Option<String>,
 
@@ -32,7 +32,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
     pub(crate) frame: Option<Duration>,
 
-    /// Go on for this long without the store
+    /// Continue for this long without the store
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
@@ -40,12 +40,12 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
-    /// Whether a load was given, and not only the default one.
+    /// Whether the options contain a load.
     #[arg(skip)]
     pub(crate) gives_load: bool,
 }
 
-/// The action of a node that has been without the store for too long.
+/// The action of a node that has had no connection to the store for too long.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Then {
     Hold,
@@ -67,5 +67,5 @@ fn frame(text: &str) -> Result<Duration, String> {
     is_frame.then_some(time).ok_or_else(|| "write a time from 1ms to 10s".to_owned())
 }
 
-/// The options that ask for a load.
+/// The options that define a load.
 pub(crate) const LOAD: [&str; 5] = ["rate", "shape", "duration", "arrivals", "seed"];

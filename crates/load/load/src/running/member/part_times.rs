@@ -1,10 +1,10 @@
-//! Adds up the times of the parts of responses over the run: each report to the fleet has all of them.
+//! Adds up the times of the parts of responses during the run. Each report to the fleet contains all of them.
 
 use crate::load::own_times::{self, OwnTimes};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
 
-/// Takes the latest of them from the target, and adds them to all earlier ones.
+/// Takes new times from the target, and adds them to the earlier ones.
 pub(crate) struct PartTimes {
     take: Box<dyn Fn() -> Vec<OwnTimes>>,
     sum: RefCell<Vec<OwnTimes>>,
@@ -15,7 +15,7 @@ impl PartTimes {
         PartTimes { take: Box::new(take), sum: RefCell::default() }
     }
 
-    /// All so far.
+    /// All times so far.
     pub(crate) fn all(&self) -> Vec<OwnTimes> {
         let mut sum = self.sum.borrow_mut();
         own_times::add(&mut sum, (self.take)());

@@ -1,4 +1,4 @@
-//! The options of pushed metrics.
+//! Defines the options about pushed metrics. Their doc comments are `--help` texts.
 
 use super::collector::Collector;
 use crate::console::human::positive_duration;
@@ -7,7 +7,7 @@ use clap::Args;
 use hyper::Uri;
 use std::time::Duration;
 
-/// Where metrics are sent, and how often.
+/// The collector that metrics are sent to, and the interval.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct PushArgs {
@@ -20,14 +20,14 @@ pub(crate) struct PushArgs {
     pub(crate) otlp_interval: Duration,
 }
 
-/// More often there is nothing new.
+/// The shortest interval. Within a shorter one, the figures do not change.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// Where metrics go in the protocol.
+/// The path of metrics in the protocol.
 const PATH: &str = "/v1/metrics";
 
 impl PushArgs {
-    /// Where metrics go, if they go anywhere.
+    /// The collector that metrics are sent to, if there is one.
     pub(crate) fn collector(&self) -> anyhow::Result<Option<Collector>> {
         self.otlp.clone().map(Collector::new).transpose()
     }

@@ -1,4 +1,4 @@
-//! Sends messages to a collector, each over a connection of its own.
+//! Sends messages to a collector. Each message has its own connection.
 
 use crate::net::tls::{Connector, Name};
 use crate::net::trust::Trust;
@@ -18,24 +18,24 @@ use tokio::net::TcpStream;
 use tokio::select;
 use tokio::time::timeout;
 
-/// How long sending may take, names and connection included.
+/// The longest time that sending a message may take, including name resolution and connecting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// No answer needs more bytes.
+/// The length in bytes of the longest response that is read.
 const LONGEST: usize = 64 * 1024;
 
-/// Takes metrics, if it is there.
+/// A collector that accepts metrics.
 #[derive(Debug)]
 pub(crate) struct Collector {
     url: Uri,
     host: String,
     port: u16,
-    /// The server name and the TLS settings, if it uses TLS.
+    /// The server name and the TLS settings, if the collector uses TLS.
     tls: Option<(Name, Connector)>,
 }
 
 impl Collector {
-    /// The collector at a URL with http or https and a host.
+    /// Creates the collector at a URL, which must have the scheme http or https and a host.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -46,11 +46,11 @@ impl Collector {
         Ok(Collector { url, host, port, tls })
     }
 
-    /// Sends a message, which is taken whole, or not.
+    /// Sends a message. Fails unless the collector accepts all of it.
     pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
         let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
         let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within 5 s")));
-        // A query may have a key in it.
+        // The message does not contain the URL, because its query may contain a key.
         sent.with_context(|| format!("{}:{} has not taken the metrics", self.host, self.port))
     }
 
@@ -70,8 +70,8 @@ impl Collector {
     {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let answered = async { judge(sender.send_request(self.request(message)?).await?).await };
-        // The connection makes progress only while it is polled. An error of the connection reaches the request, unless
-        // that has its response.
+        // The connection makes progress only while it is polled. The request reports an error of the connection, unless
+        // it already has a response.
         let driven = async {
             let _ = connection.await;
             pending().await
@@ -93,7 +93,7 @@ impl Collector {
     }
 }
 
-/// Whether the collector has accepted everything. It may reject a part in a response with a good status.
+/// Checks whether the collector has accepted everything. A response with a success status can still reject a part.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -101,7 +101,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     }
     let body = Limited::new(answer.into_body(), LONGEST).collect().await;
     let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
-    // A body that is not such a message counts as empty.
+    // A body that is not a message of this type counts as empty.
     let answer = ExportMetricsServiceResponse::decode(body).unwrap_or_default();
     let partial = answer.partial_success.unwrap_or_default();
     let (rejected, why) = (partial.rejected_data_points, partial.error_message);
@@ -109,7 +109,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A text of another program, on one line and without control characters, which a terminal would act on.
+/// Replaces control characters in the text of another program, so that it is one line and harmless to a terminal.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

@@ -1,5 +1,5 @@
-//! Tests which side a verdict names when it is known which one was stopped: a load thread, its machine and a target in
-//! virtual time, with the real records.
+//! Tests the verdict if it is known which side was stopped. A load thread, its machine and a target are simulated in
+//! virtual time; the records are real.
 
 use super::recorder::{Flight, Recorder};
 use crate::console::human::float;
@@ -16,29 +16,29 @@ use nanopace::{ManualClock, Nanos, Pacer, Rate};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// From one moment to another, in milliseconds.
+/// A span of time, in milliseconds.
 type Stop = (u64, u64);
 
-/// A run. Times are in milliseconds.
+/// The parameters of a run. Times are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Cause {
     per_second: u64,
     connections: usize,
-    /// How long the target works on a request.
+    /// The time that the target needs for a request.
     service: u64,
     target_stops: &'static [Stop],
     generator_stops: &'static [Stop],
-    /// The target is in the same process.
+    /// Whether the target is in the same process.
     is_embedded: bool,
-    /// How long the thread waits for the CPU, each time that it wakes.
+    /// How long the thread waits for the CPU each time it wakes.
     queued: u64,
-    /// How long a call rests after its first request, before it sends a second one. Zero if it sends one.
+    /// How long a call rests between its first and its second request; zero if it sends only one request.
     think: u64,
     /// The end of the schedule.
     end: u64,
 }
 
-/// No side is stopped; three quarters of the connections are busy.
+/// No side is stopped, and three quarters of the connections are busy.
 const USUAL: Cause = Cause {
     per_second: 500,
     connections: 16,
@@ -51,7 +51,7 @@ const USUAL: Cause = Cause {
     end: 8_000,
 };
 
-/// How long it takes to handle a response or a start.
+/// The time that it takes to handle a response or a start.
 const STEP: Duration = Duration::from_micros(10);
 
 fn ms(ms: u64) -> Duration {
@@ -62,7 +62,7 @@ fn at(at_ms: u64) -> Nanos {
     Nanos::ZERO + ms(at_ms)
 }
 
-/// When work of this length is done that begins then: nothing is done during stops.
+/// The time at which work of this length ends if it begins at `from`. No work is done during stops.
 fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos {
     stops.fold(from + work, |done, (stop, go)| {
         if at(go) <= from || at(stop) >= done { done } else { done + (at(go) - at(stop).max(from)) }
@@ -71,10 +71,10 @@ fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos
 
 /// A call in flight.
 struct Call {
-    /// When it can go on.
+    /// The time at which the call can continue.
     ready: Nanos,
     flight: Flight,
-    /// Its next step.
+    /// The next step of the call.
     next: Next,
 }
 
@@ -85,7 +85,7 @@ enum Next {
     End,
 }
 
-/// A thread at work.
+/// A simulated load thread.
 struct Thread<'run> {
     cause: Cause,
     clock: ManualClock,
@@ -102,7 +102,7 @@ impl Thread<'_> {
         Nanos::from_nanos(self.next_slot * 1_000_000_000 / self.cause.per_second)
     }
 
-    /// Time goes on to `moment`, or to the end of the stop that it is in.
+    /// Advances the time to `moment`, or to the end of the stop that contains it.
     fn go_to(&self, moment: Nanos) {
         let stops = self.cause.generator_stops.iter();
         let inside = |(stop, go): &&Stop| (at(*stop)..at(*go)).contains(&moment);
@@ -110,7 +110,7 @@ impl Thread<'_> {
         self.clock.advance(moment - self.pacer.now());
     }
 
-    /// Something is done, unless the thread is stopped meanwhile.
+    /// Does one step of work, which takes longer if the thread is stopped.
     fn work(&mut self) {
         self.go_to(self.pacer.now() + STEP);
         self.processor.had += STEP;
@@ -171,7 +171,7 @@ impl Thread<'_> {
         true
     }
 
-    /// When a request is answered that is sent now.
+    /// The time at which the response to a request that is sent now arrives.
     fn answer(&mut self, now: Nanos) -> Nanos {
         let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
         let shared = generator_stops.iter().filter(|_| is_embedded);
@@ -186,7 +186,7 @@ impl Thread<'_> {
         }
     }
 
-    /// Goes on to the end of the schedule, counts what has not started, and waits for answers.
+    /// Runs to the end of the schedule, counts the slots that have not started, and waits for responses.
     fn run(&mut self) {
         while self.pacer.now() < at(self.cause.end) || !self.in_flight.is_empty() {
             self.sleep();
@@ -230,16 +230,15 @@ fn stats(cause: Cause) -> OperationStats {
     stats
 }
 
-/// The verdict on a run, and the records that it is based on.
+/// The verdict on a run, and the statistics on which it is based.
 fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     let stats = stats(cause);
     let ratio = float(stats.started()) / float(stats.due());
     (Verdict::new(&Evidence::new(&stats, ratio, 1.0)), stats)
 }
 
-/// Loads that are easy, nearly too much for their connections, and large; the same where others have
-/// the processor for a while each time that the thread wakes; and of a target that is stopped
-/// whenever the generator is.
+/// Loads that are easy, almost too much for their connections, and large; loads for which other programs use the CPU
+/// each time the thread wakes; and a load whose target is stopped whenever the generator is.
 const LOADS: [Cause; 7] = [
     USUAL,
     EASY,
@@ -287,7 +286,7 @@ fn the_verdict_names_the_stopped_side() {
     }
 }
 
-/// Each time that the thread wakes, it waits for the CPU so long that it catches up with a backlog only slowly.
+/// Each time the thread wakes, it waits for the CPU for so long that it reduces a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },
@@ -327,7 +326,7 @@ fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
     let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
     let (found, stats) = verdict(Cause { generator_stops: &[(1_100, 2_000)], ..slow });
     let (answers, most) = stats.stopped;
-    // Those that were sent in the last 200 ms.
+    // These are the requests that were sent in the last 200 ms.
     assert!(found == OnSchedule && answers == 10, "{found:?}: {answers}");
     assert!(ms(880) <= most && most <= ms(900), "{most:?}");
     assert_eq!(verdict(slow).1.stopped.0, 0);
@@ -335,9 +334,9 @@ fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
 
 #[test]
 fn a_load_that_is_too_much_is_whose_time_it_takes() {
-    // The target answers 400 requests per second over these connections.
+    // Over these connections, the target can respond to 400 requests per second.
     let slow = Cause { service: 40, ..USUAL };
-    // It would answer 2000, but each answer waits for the CPU for 3 ms.
+    // The target could respond to 2000 requests per second, but each response waits 3 ms for the CPU.
     let starved = Cause { service: 1, connections: 2, queued: 3, ..USUAL };
     for (cause, expected) in [(slow, TargetBehind), (starved, GeneratorBehind)] {
         let (found, stats) = verdict(cause);
@@ -347,13 +346,13 @@ fn a_load_that_is_too_much_is_whose_time_it_takes() {
         assert!(stats.queued / answers >= ms(cause.queued) / 2, "{:?}", stats.queued);
         let Lateness { generator, queued, .. } = stats.lateness;
         assert!(queued <= generator, "{cause:?}: {:?}", stats.lateness);
-        // The slots that never start, too.
+        // This includes the slots that never start.
         let is_starved = cause.queued > 0;
         assert!(!is_starved || queued > 0.9 * generator, "{:?}", stats.lateness);
     }
 }
 
-/// 50/s that think for a second.
+/// 50 calls per second that rest for a second.
 const THINKING: Cause =
     Cause { per_second: 50, service: 5, think: 1_000, connections: 100, ..USUAL };
 
@@ -366,7 +365,7 @@ fn think_times_are_neither_the_targets_nor_the_generators_doing() {
         (Cause { end: 900, ..few }, ThinkTimes),
         (Cause { target_stops: ONCE, ..THINKING }, TargetBehind),
         (Cause { generator_stops: ONCE, ..THINKING }, GeneratorBehind),
-        // There would be enough if it answered at once.
+        // There would be enough connections if the target responded at once.
         (Cause { service: 500, connections: 60, ..THINKING }, TargetBehind),
     ] {
         let (found, stats) = verdict(cause);
@@ -379,7 +378,7 @@ fn a_request_after_a_think_time_is_late_by_the_generator_and_awaits_no_answer() 
     let (found, stats) =
         verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
     assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);
-    // Those that began to think before the stop and were to end in it.
+    // These think times began before the stop, and should have ended during it.
     let (rests, seconds) = (stats.think_times, stats.lateness.generator);
     assert!(rests.over == 50 && (39..=41).contains(&rests.late), "{rests:?}");
     assert!(ms(1_990) <= rests.most && rests.most <= ms(2_000), "{rests:?}");

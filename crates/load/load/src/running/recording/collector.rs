@@ -1,4 +1,4 @@
-//! Collects what all threads record, while they go on.
+//! Collects the records of all threads while the threads are running.
 
 use super::recorder::Recorder;
 use crate::console::human::float;
@@ -11,35 +11,35 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Collects from the recorders of all threads.
+/// Collects the records of all threads.
 #[derive(Debug)]
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
     pacer: Pacer,
-    /// Whether gaps between slots can be judged, because these lie evenly around the load.
+    /// Whether gaps between starts can be judged, because the slots lie evenly around the load.
     is_even: bool,
-    /// The stats that were collected last.
+    /// The statistics collected last.
     interval: OperationStats,
-    /// The stats that were collected in this second.
+    /// The statistics collected in the current second.
     second: OperationStats,
     last_second: OperationStats,
-    /// Everything before this second.
+    /// The statistics up to the current second.
     total: OperationStats,
-    /// Empty. It takes the place of the stats that are being collected.
+    /// Empty statistics that are swapped with the statistics of a recorder.
     spare: OperationStats,
     gaps: Gaps,
     /// The intervals between starts, for Poisson arrivals.
     intervals: Option<Intervals>,
-    /// The outcomes of slots that were taken last.
+    /// The outcomes that were taken last.
     outcomes: Vec<Outcome>,
-    /// Empty, as `spare`.
+    /// Empty outcomes that are swapped with the outcomes of a recorder.
     spare_outcomes: Vec<Outcome>,
-    /// Starts that were collected but not judged yet: an earlier start may still come.
+    /// Starts that were collected but have not been judged, because an earlier start may still arrive.
     starts: Vec<Nanos>,
 }
 
 impl<'run> Collector<'run> {
-    /// A collector for the threads of `recorders`, which are paced by `pacer`: evenly, or not.
+    /// Creates a collector for the threads of `recorders`, which are paced by `pacer`.
     pub(crate) fn new(
         pacer: &Pacer,
         recorders: &'run [Arc<Recorder>],
@@ -63,12 +63,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// From now on these labels are reported, whether any of their operations has ended or not.
+    /// Makes these labels be reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.total.labels.expect(labels);
     }
 
-    /// Takes the outcomes of slots since the last time. All of them were due by now.
+    /// Takes the outcomes of slots since the last call. All these slots are due by now.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -82,7 +82,7 @@ impl<'run> Collector<'run> {
         &self.outcomes
     }
 
-    /// Collects what was recorded since the last time.
+    /// Collects what was recorded since the last call.
     pub(crate) fn collect(&mut self) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
@@ -95,7 +95,7 @@ impl<'run> Collector<'run> {
         &self.interval
     }
 
-    /// Ends the second.
+    /// Ends the current second, and returns its statistics.
     pub(crate) fn end_second(&mut self) -> &OperationStats {
         self.total.add(&self.second);
         mem::swap(&mut self.second, &mut self.last_second);
@@ -103,8 +103,8 @@ impl<'run> Collector<'run> {
         &self.last_second
     }
 
-    /// Finds out why the last slots were late, if they were skipped and nothing has started since. Slots that are later
-    /// than `limit` are skipped, and the schedule ends now, at `end`.
+    /// Attributes the lateness of slots that were skipped after the last start. Slots that are later than `limit` are
+    /// skipped, and the schedule ends at `end`, which is now.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -118,25 +118,25 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Counts what policies took from the run: slots that were skipped because they were later than
-    /// `limit`, and time.
+    /// Counts what a late policy took from the run: `skipped` slots, which were later than `limit`, and the time
+    /// `forfeited`.
     pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
         self.total.skipped(skipped, limit);
         self.total.forfeited(forfeited);
     }
 
-    /// Changes the load.
+    /// Changes the load. The gap between the starts before and after the change is not judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         change(&self.pacer);
-        // Starts in between belong to either load.
+        // Starts between these two calls may belong to either load.
         self.take_starts();
         self.starts.clear();
         self.gaps.cut();
         self.intervals.iter_mut().for_each(Intervals::cut);
     }
 
-    /// Everything until the end of the last second.
+    /// The statistics up to the end of the last second.
     pub(crate) fn total(&self) -> &OperationStats {
         &self.total
     }
@@ -146,15 +146,14 @@ impl<'run> Collector<'run> {
         self.gaps.quality()
     }
 
-    /// How random the starts collected so far are, of Poisson arrivals.
+    /// How random the starts collected so far are, if Poisson arrivals were requested.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
 
-    /// Judges the gaps between the starts of all threads, in order.
+    /// Judges the gaps between the starts of all threads, in order of time.
     fn judge_starts(&mut self) {
-        // A start is stamped and recorded in one step, so no start up to this moment can come
-        // later.
+        // A start is timed and recorded under the same lock, so no start up to this moment can arrive later.
         let complete_until = self.pacer.now();
         self.take_starts();
         self.starts.sort_unstable();
@@ -225,8 +224,8 @@ mod tests {
     const END_MS: u64 = 2_000;
     const TICK_MS: u64 = 250;
 
-    /// A run of 100/s on one connection without responses from 0.5 s on, until 1.5 s or for ever; tick by tick, as the
-    /// controller collects.
+    /// Simulates a run of 100/s on one connection without responses from 0.5 s to 1.5 s, or to the end. The records are
+    /// collected at each tick, as the controller does.
     fn stalled(until_ms: u64) -> OverTime {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();
@@ -274,7 +273,7 @@ mod tests {
         }
     }
 
-    /// The longest response time of each interval, by intended start, in ms.
+    /// The longest response time of the requests that were due in each interval, in ms.
     fn longest(over_time: &OverTime) -> Vec<u64> {
         let longest = |interval: &Interval| interval.due.responses().times.max() / 1_000_000;
         over_time.intervals().iter().map(longest).collect()
@@ -299,7 +298,7 @@ mod tests {
         let all = stalled(u64::MAX);
         let unstarted = |interval: &Interval| interval.due.ended(Ending::Unstarted);
         let unstarted: Vec<_> = all.intervals().iter().map(unstarted).collect();
-        // The first of them is in flight, and unfinished.
+        // The first of these slots is in flight, and counts as unfinished.
         assert_eq!(unstarted, [0, 0, 24, 25, 25, 25, 25, 25]);
         assert_eq!(all.intervals()[2].due.ended(Ending::Unfinished), 1);
         for (longest, expected) in longest(&all)[2..].iter().zip([1_500, 1_250, 1_000, 750]) {

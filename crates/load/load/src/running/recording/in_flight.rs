@@ -1,4 +1,4 @@
-//! The operations of a thread that are in flight, so that they can be counted without the thread.
+//! Tracks the operations of a thread that are in flight, so that they can be counted without the help of the thread.
 
 use crate::recorded::last_poll::Sent;
 use crate::recorded::lateness::Start;
@@ -11,22 +11,22 @@ use std::time::Duration;
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// Its start by a target that answers at once, if calls rest.
+    /// The start with a target that responds at once, if calls rest.
     pub(super) beside: Option<Start>,
     pub(super) is_recorded: bool,
-    /// When the request whose response is awaited was sent.
+    /// The time at which the last request was sent.
     pub(super) sent: Sent,
-    /// How long the schedule had been paused when it started.
+    /// How long the schedule had been paused in total when the operation started.
     pub(super) paused: Duration,
-    /// How long the target had it, before that, and it rested.
+    /// The time before `sent` for which the target was busy or the call rested.
     pub(super) busy: Duration,
-    /// How long of that it rested.
+    /// The part of this time for which the call rested.
     pub(super) rested: Duration,
-    /// Until when it rests, if it does.
+    /// The end of the current rest, if the call rests.
     pub(super) rests_until: Option<Nanos>,
 }
 
-/// Each operation has a place of its own until it ends.
+/// The operations in flight. Each operation has a place until it ends.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     places: Vec<Option<Begun>>,
@@ -48,7 +48,7 @@ impl Begun {
 }
 
 impl InFlight {
-    /// The place of one more.
+    /// Adds an operation, and returns its place.
     pub(super) fn add(&mut self, begun: Begun) -> usize {
         let place = self.free.pop().unwrap_or(self.places.len());
         if place == self.places.len() {
@@ -58,29 +58,29 @@ impl InFlight {
         place
     }
 
-    /// The one at this place, if it has not been given up.
+    /// The operation at this place, unless it has been given up.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
         self.places.get_mut(place)?.as_mut()
     }
 
-    /// All of them.
+    /// All operations in flight.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Begun> {
         self.places.iter().flatten()
     }
 
-    /// All of them.
+    /// All operations in flight.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Begun> {
         self.places.iter_mut().flatten()
     }
 
-    /// The one at this place ends. None if all were given up before.
+    /// Removes the operation at this place. `None` if all operations were given up before.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);
         Some(begun)
     }
 
-    /// Gives up all operations. Their places are not free again: they may still want to end.
+    /// Gives up all operations. Their places do not become free, because the operations may still end.
     pub(super) fn give_up(&mut self) -> Vec<Begun> {
         self.places.iter_mut().filter_map(Option::take).collect()
     }

@@ -1,4 +1,4 @@
-//! The recorder of a load thread.
+//! Records the operations of a load thread.
 
 use super::in_flight::{Begun, InFlight};
 use super::schedule_shift::ScheduleShift;
@@ -15,12 +15,13 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one thread. Only the collector reads it too, from time to time.
+/// The record of one thread. Besides the thread, only the collector accesses it, from time to time.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
     record: Mutex<Record>,
-    /// Shared by all threads, if the strictness has one. Locked under the record's lock, never around it.
+    /// The burst line of all threads, if the strictness needs one. It is locked while the record is locked, never the
+    /// other way round.
     burst: Option<Arc<Mutex<BurstLine>>>,
 }
 
@@ -30,22 +31,22 @@ struct Record {
     starts: Vec<Nanos>,
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
-    /// How many connections the thread has.
+    /// The number of connections of the thread.
     count: usize,
     connections: IdealConnections,
-    /// Ideal connections to a target that responds at once, since a call has rested.
+    /// Ideal connections to a target that responds at once; `None` until a call rests.
     beside: Option<IdealConnections>,
-    /// How many of them are being opened, for no call.
+    /// The number of connections that are being opened outside of calls.
     opening: usize,
     moved: ScheduleShift,
     last_poll: LastPoll,
-    /// How many slots had been skipped when the last operation started.
+    /// The number of slots that had been skipped when the last operation started.
     skipped: u64,
 }
 
 impl Recorder {
-    /// An empty record for each thread, with these numbers of connections and with times by the clock of `pacer`.
-    /// `gives_up`: whether a policy of the pacer may give slots up.
+    /// Creates an empty record for each thread. `connections` are the numbers of connections, and times are read from
+    /// the clock of `pacer`. `gives_up` says whether a late policy of the pacer may give slots up.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -74,11 +75,11 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// An operation starts now. During the warm-up its figures are not counted, but the cause of its lateness is kept:
-    /// a policy may make others pay for it later.
+    /// Records that an operation starts now. Operations of the warm-up are not counted, but the cause of their lateness
+    /// is kept, because it may be needed for slots that a late policy gives up later.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let record = &mut *self.record();
-        // Read under the lock: a collector that reads the clock first and takes the starts then has
+        // The clock is read under the lock. A collector that first reads the clock and then takes the starts thus gets
         // all starts up to its reading.
         let now = self.clock.now();
         let (moved, mut burst) = (record.moved.by(now), self.burst());
@@ -110,7 +111,7 @@ impl Recorder {
         Flight { recorder: Arc::clone(self), start: now, place: Some(place) }
     }
 
-    /// The call at this place rests from now on, and sends nothing until then.
+    /// Records that the call at this place rests from now until `until`, and sends nothing in this time.
     pub(crate) fn rest(&self, place: usize, until: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -127,7 +128,7 @@ impl Recorder {
         }
     }
 
-    /// The call at this place continues. Returns when.
+    /// Records that the call at this place continues. Returns the time.
     pub(crate) fn go_on(&self, place: usize) -> Nanos {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -141,7 +142,8 @@ impl Recorder {
         now
     }
 
-    /// Operations in flight are unfinished, now: the thread may be stuck. Operations that end later are not counted.
+    /// Counts all operations in flight as unfinished at this moment, because the thread may be stuck. If these
+    /// operations end later, they are not counted again.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -150,43 +152,44 @@ impl Recorder {
         }
     }
 
-    /// Notes that the schedule is paused now, or continues.
+    /// Records that the schedule is paused or continues.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.record().moved.pause(self.clock.now(), is_paused);
     }
 
-    /// Notes that the thread waits inside of its calls from now on: all of their time is the target's.
+    /// Marks the thread as waiting inside of its calls. All time in its calls counts as the target's.
     pub(crate) fn blocks(&self) {
         self.record().last_poll.blocks();
     }
 
-    /// Whether the report of the thread's CPU time is overdue by more than `allowed`, so that the thread is stuck.
+    /// Whether the report of the thread's CPU time is overdue by more than `allowed`, which means that the thread is
+    /// stuck.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
-    /// How many connections the thread is opening for no call. Before all are open, it takes no slot.
+    /// The number of connections that the thread is opening outside of calls. It takes no slot before all are open.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
     }
 
-    /// The thread goes to sleep until something happens. It reports its CPU time, if that is needed.
+    /// Records that the thread goes to sleep. `processor` returns its CPU time, and is called only if needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// The thread wakes. It reports its CPU time, if that is needed.
+    /// Records that the thread wakes. `processor` returns its CPU time, and is called only if needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// The thread has had this CPU time, and will report again within a [`BEAT`](crate::recorded::last_poll::BEAT).
+    /// Records the thread's CPU time. It reports again within a [`BEAT`](crate::recorded::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Records slots that were due and had not been started when the schedule ended at `end`. Each entry is an intended
-    /// start, and the number of slots with about that one.
+    /// Records slots that were due but had not started when the schedule ended at `end`. Each entry is an intended
+    /// start, and the number of slots with about this intended start.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -204,12 +207,12 @@ impl Recorder {
         }
     }
 
-    /// How many slots had been skipped when its last operation started.
+    /// The number of slots that had been skipped when the thread's last operation started.
     pub(crate) fn skipped(&self) -> u64 {
         self.record().skipped
     }
 
-    /// Remembers why `slots` were late that were skipped at `end`, with this intended start or an earlier one.
+    /// Attributes the lateness of `slots` slots that were skipped at `end`, with this intended start or an earlier one.
     pub(crate) fn skipped_at(&self, end: Nanos, intended_start: Nanos, slots: f64) {
         let record = &mut *self.record();
         let (moved, burst) = (record.moved.by(end), self.burst());
@@ -217,7 +220,7 @@ impl Recorder {
         record.stats.cause(lateness.times(slots));
     }
 
-    /// The lateness so far of a slot that waits now and has this age.
+    /// The lateness so far of a slot that is waiting and has this age.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -226,7 +229,8 @@ impl Recorder {
         record.lateness(intended, [now, looked], moved, burst.as_deref())
     }
 
-    /// The thread opens a connection: no slot can have it until it is [opened](Recorder::opened).
+    /// Records that the thread opens a connection. No slot can use this connection until it is
+    /// [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Start {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -234,7 +238,7 @@ impl Recorder {
         record.connections.start(now, now, Duration::ZERO, None)
     }
 
-    /// Records that the connection is open, or can't be opened. The target took all the time for that.
+    /// Records that the connection has been opened, or that opening it failed. All of this time counts as the target's.
     pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -243,17 +247,17 @@ impl Recorder {
         record.opening -= 1;
     }
 
-    /// A step of a call has ended.
+    /// Records that a step of a call has ended.
     pub(crate) fn step(&self, step: &Operation) {
         self.record().stats.answer(step);
     }
 
-    /// A connection was opened, for no call.
+    /// Records that a connection was opened outside of a call.
     pub(crate) fn set_up(&self, set_up: SetUp) {
         self.record().stats.set_up(set_up);
     }
 
-    /// The thread has spun for this long.
+    /// Records that the thread has spun for this time.
     pub(crate) fn spun(&self, time: Duration) {
         self.record().stats.spun += time;
     }
@@ -263,12 +267,12 @@ impl Recorder {
         starts.append(&mut self.record().starts);
     }
 
-    /// Swaps the outcomes of slots for others.
+    /// Swaps the recorded outcomes of slots for `outcomes`.
     pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
         mem::swap(outcomes, &mut self.record().outcomes);
     }
 
-    /// Swaps the stats for others.
+    /// Swaps the recorded statistics for `stats`.
     pub(crate) fn swap_stats(&self, stats: &mut OperationStats) {
         mem::swap(stats, &mut self.record().stats);
     }
@@ -278,19 +282,20 @@ impl Recorder {
     }
 
     fn record(&self) -> MutexGuard<'_, Record> {
-        // A thread that panics ends the run with its own message; its record must not add another.
+        // If a thread panics, the run ends with the message of that panic. The poisoned lock must not cause another
+        // one.
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Record {
-    /// The time until which arrived responses would have been found by now. A thread that opens its connections has no
-    /// responses to poll for.
+    /// The time up to which all arrived responses have been found by `now`. A thread that is opening its connections
+    /// awaits no responses.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// The lateness, at `now`, of a slot that has not been started. The thread polled for responses until `looked`.
+    /// The lateness, at `now`, of a slot that has not started. The thread last polled for responses at `looked`.
     fn lateness(
         &self,
         intended: Nanos,
@@ -307,8 +312,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// From the first rest on there are ideal connections to a target that responds at once. Requests in flight have
-    /// them, too.
+    /// Creates ideal connections to a target that responds at once, when a call rests for the first time. Requests in
+    /// flight are added to them.
     fn begin_to_rest(&mut self, now: Nanos) {
         if self.beside.is_some() {
             return;
@@ -330,28 +335,28 @@ impl Record {
     }
 }
 
-/// An operation that has started. It is counted as unfinished if this is dropped.
+/// An operation that has started. If it is dropped before it has ended, it counts as unfinished.
 #[derive(Debug)]
 #[must_use = "an operation that is dropped is unfinished"]
 pub(crate) struct Flight {
     recorder: Arc<Recorder>,
     start: Nanos,
-    /// Where it is in the record, until it has ended.
+    /// The place of the operation in the record, until it has ended.
     place: Option<usize>,
 }
 
 impl Flight {
-    /// When the operation started.
+    /// The time at which the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start
     }
 
-    /// Where it is in the record of its thread.
+    /// The place of the operation in the record of its thread.
     pub(crate) fn place(&self) -> usize {
         self.place.unwrap_or_default()
     }
 
-    /// Records that the operation has ended, now. Returns when.
+    /// Records that the operation ends now. Returns the time.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();

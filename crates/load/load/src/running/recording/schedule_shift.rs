@@ -1,55 +1,55 @@
-//! Computes how far the schedule was shifted: by pauses, and by policies that give slots up.
+//! Computes how far the schedule was moved by pauses, and by late policies that give slots up.
 //!
-//! If the schedule stops, slots that have not started are due later by that time. Where a policy gives slots up, those
-//! after them take their places, as if the schedule had stopped too. The [ideal](crate::recorded::lateness) generator
-//! gives up no more than it has to, so it has to know of both.
+//! If the schedule is paused, slots that have not started are due later by the length of the pause. If a policy gives
+//! slots up, later slots take their places, as if the schedule had been paused. The [ideal](crate::recorded::lateness)
+//! generator gives up as few slots as possible, so it needs to know both times.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::time::Duration;
 
-/// The shifts of a pacer's schedule so far.
+/// The time by which a pacer's schedule has been moved so far.
 #[derive(Debug)]
 pub(crate) struct ScheduleShift {
     pacer: Pacer,
-    /// Whether a policy may give slots up.
+    /// Whether a late policy may give slots up.
     gives_up: bool,
     paused: Duration,
-    /// Since when it is paused, if it is.
+    /// The start of the current pause, if the schedule is paused.
     since: Option<Nanos>,
     skipped: u64,
-    /// The time of these slots.
+    /// The schedule time of the skipped slots.
     skipped_time: Duration,
-    /// The other time that was given up until the last slot was taken.
+    /// The other schedule time that had been given up when the last slot was taken.
     idle: Duration,
 }
 
 impl ScheduleShift {
-    /// The state of a schedule that has not been shifted yet.
+    /// Creates the state of a schedule that has not been moved.
     pub(crate) fn new(pacer: &Pacer, gives_up: bool) -> ScheduleShift {
         let (paused, since) = (Duration::ZERO, None);
         let (skipped, skipped_time, idle) = (0, Duration::ZERO, Duration::ZERO);
         ScheduleShift { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
-    /// Notes that the schedule is paused, or continues.
+    /// Records that the schedule is paused or continues.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         self.paused = self.paused(now);
         self.since = is_paused.then_some(now);
     }
 
-    /// How long it was paused until now.
+    /// The total length of all pauses up to now.
     pub(crate) fn paused(&self, now: Nanos) -> Duration {
         self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// How far it was moved until the slot that is taken now.
+    /// The time by which the schedule had been moved before the slot that is taken now.
     pub(crate) fn by(&mut self, now: Nanos) -> Duration {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
-    /// How many slots had been skipped at the last update, if a policy may give slots up.
+    /// The number of slots that had been skipped at the last update, if a late policy may give slots up.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -60,7 +60,7 @@ impl ScheduleShift {
         let skipped = ledger.skipped.saturating_sub(self.skipped);
         self.skipped = ledger.skipped;
         self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
-        // Slots are skipped before the one that is taken; any other time is given up after it.
+        // Slots are skipped before the current slot is taken; any other time is given up after it.
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 }
@@ -78,7 +78,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A run on one connection to a target that takes 10 ms, at twice the rate that it can take.
+    /// A run on one connection to a target that takes 10 ms. The rate is twice as high as the target can sustain.
     struct Run {
         clock: ManualClock,
         pacer: Pacer,
@@ -94,7 +94,7 @@ mod tests {
             Run { clock, pacer, recorder }
         }
 
-        /// The intended start of the next slot, when it is due.
+        /// Waits until the next slot is due, and returns its intended start.
         fn slot(&self) -> Nanos {
             loop {
                 match self.pacer.try_acquire() {
@@ -104,7 +104,8 @@ mod tests {
             }
         }
 
-        /// Sends `count` requests. Each answer takes the target this long, and then the generator.
+        /// Sends `count` requests. For each response, the target takes the time `target`, and then the generator takes
+        /// the time `generator`.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = CpuTime::default;
             for _ in 0..count {
@@ -142,8 +143,8 @@ mod tests {
         |builder| builder.strictness(Strictness::STRICT),
     ];
 
-    /// Each answer also waits for the generator for a little while: a generator without delays would
-    /// have had to give up nearly as much.
+    /// Each response also takes the generator a short time. A generator without delays would have had to give up almost
+    /// as many slots.
     #[test]
     fn a_load_that_is_too_much_is_the_targets_doing_whatever_is_given_up() {
         for (index, policy) in POLICIES.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Counts the steps of calls.
+//! Counts the steps of calls by session.
 
 use super::recorder::Recorder;
 use crate::load::backend::Steps;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct StepRecorders(Vec<Arc<Recorder>>);
 
 impl StepRecorders {
-    /// The recorders of threads with these numbers of sessions, one after the other.
+    /// Creates a list with the recorder of each session. `sessions` are the numbers of sessions of the threads.
     pub(crate) fn new(recorders: &[Arc<Recorder>], sessions: &[usize]) -> StepRecorders {
         let each = recorders.iter().zip(sessions);
         StepRecorders(each.flat_map(|(it, count)| iter::repeat_n(Arc::clone(it), *count)).collect())

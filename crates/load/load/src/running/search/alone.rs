@@ -1,4 +1,4 @@
-//! Checks whether the target responds to a request that is sent alone, which is the lowest possible rate.
+//! Checks whether the target responds to a single request, which is the lowest possible load.
 
 use crate::load::kind::FailureKind;
 use crate::running::workers::any_backend::AnyBackend;
@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long a target has to come back.
+/// How long a target may take to recover.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long to wait before the next request.
+/// The pause before the next attempt.
 const RESPITE: Duration = Duration::from_millis(100);
 
-/// How a request fails that is sent alone, again and again for some seconds. Each ends with the timeout.
-/// None if one succeeds, or when it is not wanted any more.
+/// Sends single requests for some seconds, each with the timeout. Returns the last failure; `None` if a request
+/// succeeds, or if the result is no longer wanted.
 pub(super) fn failure(
     target: &Arc<dyn AnyBackend>,
     timeout: Duration,
@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// Its calls hold their thread until the other end of the channel is dropped.
+    /// A target whose calls block their thread until the other end of the channel is dropped.
     struct Holds(Mutex<Receiver<()>>);
 
     impl Holds {

@@ -1,4 +1,4 @@
-//! The options of a search; the texts here are on `--help` pages.
+//! Defines the options of a search. Their doc comments are `--help` texts.
 
 use crate::console::human::positive_duration;
 use crate::console::is_stdout;
@@ -28,7 +28,7 @@ spoiled is repeated up to twice. The search ends when a request fails that is se
 
 'nanopace search --help' lists all options; 'nanopace help' lists topics.";
 
-/// The options of a search for the highest rate, for a command line that has others beside them.
+/// The options of a search for the highest rate, as a group for command lines with other options.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// Meet this objective, as in "p99 response < 20ms" or "errors < 0.1%"; repeatable [see: help requirements]
@@ -51,11 +51,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 
-    /// Run each step for at least this long; a p99 takes 1000 requests, which may take longer
+    /// Run each step for at least this long, and longer if a p99 needs it (1000 requests)
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) step: Duration,
 
-    /// Leave this first part of each step out of its results
+    /// Exclude this first part of each step from its results
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = humantime::parse_duration, help_heading = "The search")]
     pub(crate) settle: Duration,
 
@@ -63,7 +63,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..), help_heading = "The search")]
     pub(crate) max_steps: u16,
 
-    /// Begin no step that would end later than this [default: no limit]
+    /// Start no step that would end later than this [default: no limit]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) longest: Option<Duration>,
 
@@ -71,11 +71,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = process, help_heading = "The search")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// Seed random arrivals and random request data; each step has arrivals of its own
+    /// Seed random arrivals and random request data; each step has its own arrivals
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
-    /// Open this many connections, each with one request in flight at most
+    /// Open this many connections, each with at most one request in flight
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
@@ -95,16 +95,16 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the figure in question at each rate as SVG
+    /// Draw the figure of the objective at each rate as SVG
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// A little more than once a day, which is the lowest rate that there is.
+/// The lowest possible rate is once a day. This is slightly more.
 const LOWEST: f64 = 1.2e-5;
 
 impl SearchArgs {
-    /// Refuses what contradicts itself.
+    /// Rejects contradictory options.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let (min, from) = (self.min_hz(), self.from.as_hz());
         ensure!(min <= from, "--min is above --from: write a lower --min, or a higher --from");
@@ -124,7 +124,7 @@ impl SearchArgs {
         self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
     }
 
-    /// The options of the runs that are the steps, except their rate and length.
+    /// The options of the runs that are the steps, except for their rate and length.
     pub(crate) fn into_run(self) -> RunArgs {
         let mut run = RunArgs::by_default();
         run.schedule.rate = Some(self.from);

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The account as a line and a table.
+/// Displays the account as a line and a table.
 #[derive(Debug)]
 pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
 
@@ -50,14 +50,14 @@ impl Display for AccountText<'_> {
     }
 }
 
-/// Nodes by their numbers.
+/// Formats a list of node numbers.
 fn listed(numbers: impl Iterator<Item = u16>) -> String {
     let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
     let nodes = if numbers.len() == 1 { "node" } else { "nodes" };
     format!("{nodes} {}", numbers.join(", "))
 }
 
-/// A sentence about nodes whose clocks were set to follow the store's clock. None if no clock was.
+/// Returns a sentence about nodes whose clocks were set to follow the store's clock. `None` if there are none.
 pub(crate) fn clock_steps(account: &Account) -> Option<String> {
     steps(account.nodes.iter().map(|node| (node.number, node.stepped)))
 }
@@ -70,7 +70,7 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// The bounds that are known although some nodes have not reported all results.
+/// Displays the bounds that are known while some nodes have not reported all results.
 struct Bounds<'run>(&'run Account);
 
 impl Display for Bounds<'_> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// All of it.
+/// The whole object.
 #[derive(Debug, Serialize)]
 pub(crate) struct WholeObject {
     run: String,
@@ -31,7 +31,7 @@ pub(crate) struct WholeObject {
     own_times: BTreeMap<&'static str, OwnObject>,
 }
 
-/// Up to which time of the load it is known what a node did.
+/// The time of the load up to which a node has reported its results.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     number: u16,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// A node that has not finished is shown as silent after this time without a report.
+/// A node that has not finished counts as silent after this time without a report.
 const SILENT: Duration = Duration::from_millis(500);
 
 /// The status of a run.
@@ -15,12 +15,12 @@ const SILENT: Duration = Duration::from_millis(500);
 pub(crate) struct Status {
     name: String,
     pub(crate) run: RunStatus,
-    /// None before it starts.
+    /// `None` before the run starts.
     pub(crate) account: Option<Account>,
 }
 
 impl Status {
-    /// The status of the run with this name.
+    /// Creates the status of the run with this name.
     pub(crate) fn new(name: &str, run: RunStatus, account: Option<Account>) -> Status {
         Status { name: name.to_owned(), run, account }
     }
@@ -34,7 +34,7 @@ impl Status {
         }
     }
 
-    /// The progress of the run, and its load.
+    /// Writes the progress of the run, and its load.
     pub(crate) fn head(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
         let (state, all) = (self.state(), human::count(*nodes, "node"));
@@ -55,7 +55,7 @@ impl Status {
         writeln!(f, "load      {shape}, {arrivals} arrivals, frames of {frame}")
     }
 
-    /// The fate of each slot so far.
+    /// Writes the fates of the slots so far.
     pub(crate) fn account(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(account) = &self.account else { return Ok(()) };
         write!(f, "{}", AccountText(account))?;
@@ -73,7 +73,7 @@ impl Display for Status {
     }
 }
 
-/// The problems of a node.
+/// Describes the problems of a node, if it has any.
 fn trouble(node: &NodeAccount) -> Option<String> {
     let mut parts = Vec::new();
     if node.is_finished {

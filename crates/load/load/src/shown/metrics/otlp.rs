@@ -1,4 +1,4 @@
-//! Metrics as messages of OpenTelemetry's protocol.
+//! Encodes metrics as messages of the OpenTelemetry protocol (OTLP).
 
 use super::{Data, Family, Point, Unit};
 use crate::console::human::float;
@@ -16,15 +16,15 @@ use prost::Message;
 use std::process;
 use std::time::SystemTime;
 
-/// The run that metrics are of.
+/// The run that the metrics belong to.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Counts begin here, in nanoseconds since 1970.
+    /// The start of counting, in nanoseconds since 1970.
     start: u64,
     resource: Resource,
 }
 
-/// When something was measured, and when its counting began; in nanoseconds since 1970.
+/// The times of a measurement and of the start of counting, in nanoseconds since 1970.
 #[derive(Clone, Copy)]
 struct Span {
     start: u64,
@@ -34,13 +34,13 @@ struct Span {
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 impl Source {
-    /// A run that started then.
+    /// Creates the source for a run with this start time.
     pub(crate) fn new(start: SystemTime) -> Source {
         let nanos = nanos(start);
         let attributes = [
             ("service.name", "nanopace".to_owned()),
             ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-            // Two runs at once are two sources.
+            // Two simultaneous runs need different names.
             ("service.instance.id", format!("{}-{nanos:x}", process::id())),
             ("nanopace.run.start", humantime::format_rfc3339_millis(start).to_string()),
         ];
@@ -48,9 +48,9 @@ impl Source {
         Source { start: nanos, resource: Resource { attributes, ..Resource::default() } }
     }
 
-    /// All metrics in one message.
+    /// Encodes all metrics in one message.
     pub(crate) fn message(&self, families: &[Family<'_>], now: SystemTime) -> Vec<u8> {
-        // A clock that was set back must not end before it began.
+        // If the clock was set back, the end of the span must still not precede its start.
         let span = Span { start: self.start, now: nanos(now).max(self.start) };
         let metrics = families.iter().map(|family| metric(family, span)).collect();
         let scope = InstrumentationScope {
@@ -79,7 +79,7 @@ fn text(key: &str, value: String) -> KeyValue {
 }
 
 fn metric(family: &Family<'_>, span: Span) -> Metric {
-    // Where this becomes Prometheus's again, each has the name that it has there by itself.
+    // If a collector converts these metrics to Prometheus' format, each gets the same name as in the text format.
     let unit = match family.unit {
         Some(Unit::Seconds) => "s",
         Some(Unit::Bytes) => "By",
@@ -112,7 +112,7 @@ fn counter(point: &Point<u64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsInt(i64::try_from(point.value).unwrap_or(i64::MAX)), span)
 }
 
-/// A gauge has no beginning.
+/// A gauge has no start time.
 fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsDouble(point.value), Span { start: 0, ..span })
 }

@@ -1,4 +1,4 @@
-//! Metrics as text that Prometheus reads: [OpenMetrics] 1.0, or the older [plain] format 0.0.4.
+//! Writes metrics as text for Prometheus, in the format [OpenMetrics] 1.0 or the older [plain] format 0.0.4.
 //!
 //! [OpenMetrics]: https://prometheus.io/docs/specs/om/open_metrics_spec/
 //! [plain]: https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -19,7 +19,7 @@ use std::iter::{once, zip};
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The two formats.
+/// The two text formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     OpenMetrics,
@@ -27,7 +27,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format that a reader prefers, as it says in the header Accept.
+    /// Returns the format that the `Accept` header of a request prefers.
     pub(crate) fn preferred(accept: &str) -> Format {
         let best = |medias: &[&str]| {
             let ranges = accept.split(',').map(Range::new);
@@ -39,7 +39,7 @@ impl Format {
         if open > 0.0 && open >= plain { Format::OpenMetrics } else { Format::Plain }
     }
 
-    /// Its value for the header Content-Type.
+    /// The value of the `Content-Type` header.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -48,7 +48,7 @@ impl Format {
     }
 }
 
-/// One of the ranges in the header Accept.
+/// A media range in the `Accept` header.
 struct Range {
     media: String,
     version_is_ours: bool,
@@ -73,19 +73,19 @@ impl Range {
     }
 }
 
-/// Writes the metrics of a run at the moment when it is asked.
+/// Writes the metrics of a run at the moment of the request.
 #[derive(Debug)]
 pub(crate) struct Exposition(Registry);
 
 impl Exposition {
-    /// The metrics of the run that sends these snapshots.
+    /// Creates the metrics of the run that sends these snapshots.
     pub(crate) fn new(snapshots: watch::Receiver<Option<Arc<Snapshot>>>) -> Exposition {
         let mut registry = Registry::with_prefix("nanopace");
         registry.register_collector(Box::new(Scrape(snapshots)));
         Exposition(registry)
     }
 
-    /// All metrics.
+    /// Returns the text of all metrics.
     pub(crate) fn text(&self, format: Format) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.0)?;
@@ -98,7 +98,7 @@ struct Scrape(watch::Receiver<Option<Arc<Snapshot>>>);
 
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // The run must not wait until everything is written.
+        // The snapshot is cloned, so that the run does not wait until everything is written.
         let snapshot = self.0.borrow().clone();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         encoder
@@ -166,8 +166,8 @@ fn histogram(
     }
 }
 
-/// The text in the plain format: it has no units and no end, no info, and a counter is called as
-/// its samples are.
+/// Converts the text to the plain format: without units, info metrics and end mark, and with counters named like their
+/// samples.
 fn plain(text: &str) -> String {
     let mut help = "";
     let lines = text.lines().filter_map(|line| {

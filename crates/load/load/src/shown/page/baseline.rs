@@ -6,7 +6,7 @@ use crate::judged::summary::Summary;
 use crate::shown::comparison::{difference, estimate, notes};
 use maud::{Markup, html};
 
-/// The comparison with the `--baseline`, if there is one.
+/// Returns the comparison with the `--baseline`, if there is one.
 pub(crate) fn section(summary: &Summary) -> Markup {
     html! {
         @if let Some(beside) = &summary.beside {
@@ -21,7 +21,7 @@ pub(crate) fn section(summary: &Summary) -> Markup {
     }
 }
 
-/// Other differences of the sides, and a row for each figure, in columns of these names.
+/// Lists other differences between the sides, and a row for each figure. `columns` are the column names.
 pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
         @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }

@@ -1,41 +1,41 @@
-//! Draws the frame of a chart: its heading, its axes, its key. The contents of the frame are stretched to the width of
-//! the page; letters and strokes are not, so a chart can be read on any screen.
+//! Draws the frame of a chart: its heading, axes and key. The contents are stretched to the width of the page, but text
+//! and line widths are not, so a chart can be read on any screen.
 
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write as _;
 
-/// The width of what is drawn, from left to right, in units of its own. Heights are in dots.
+/// The width of the drawing, in its own units. Heights are in pixels.
 pub(crate) const WIDTH: f64 = 1_000.0;
 
-/// The length of the stroke of a lower bound, in dots.
+/// The length of the stroke for a lower bound, in pixels.
 const UPWARD: u32 = 6;
 
-/// The least distance between two strokes.
+/// The smallest distance between two strokes.
 const DISTANCE: f64 = WIDTH / 60.0;
 
 /// A chart.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    /// Unique on the page.
+    /// The ID, which must be unique on the page.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
-    /// A sentence about the content.
+    /// A sentence that describes the content.
     pub(crate) about: String,
     pub(crate) height: u32,
-    /// Parts of the width in which no response came.
+    /// The parts of the width in which no response arrived, as pairs of shares.
     pub(crate) silent: Vec<(f64, f64)>,
-    /// Parts of the width, with labels.
+    /// The labels along the width, with their positions as shares.
     pub(crate) across: Vec<(f64, String)>,
-    /// Parts of the height from below, with labels.
+    /// The labels along the height, with their positions as shares from below.
     pub(crate) up: Vec<(f64, String)>,
     pub(crate) key: Markup,
-    /// The table with the figures, and the columns that belong to this chart.
+    /// The table that contains the figures, and its columns for this chart.
     pub(crate) table: (&'static str, &'static str),
     pub(crate) body: Markup,
 }
 
 impl Chart {
-    /// The chart as a figure of the page.
+    /// Returns the chart as a figure of the page.
     pub(crate) fn figure(&self) -> Markup {
         let (title, about) = (format!("{}-title", self.id), format!("{}-about", self.id));
         let (table, columns) = self.table;
@@ -86,7 +86,7 @@ impl Chart {
         }
     }
 
-    /// On a narrow screen, every second label along the width is left out.
+    /// Writes the labels of the axes. On a narrow screen, every second label along the width is hidden.
     fn labels(&self) -> Markup {
         html! {
             g.up aria-hidden="true" {
@@ -103,7 +103,7 @@ impl Chart {
     }
 }
 
-/// A line of the key, drawn as the line that it explains.
+/// An entry of the key, with a sample of the line.
 pub(crate) fn key(class: &str, name: &str) -> Markup {
     html! {
         span {
@@ -124,7 +124,7 @@ fn key_silent() -> Markup {
     }
 }
 
-/// The key of [`upward`].
+/// The entry of the key for [`upward`].
 pub(crate) fn key_at_least() -> Markup {
     html! {
         span {
@@ -137,8 +137,8 @@ pub(crate) fn key_at_least() -> Markup {
     }
 }
 
-/// Short strokes upward from the middle of steps, not too close to each other: the truth is there or
-/// above.
+/// Draws short upward strokes from the middles of steps, with a minimum distance. They show that the true value is at
+/// this height or above.
 pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
     let mut path = String::new();
     let mut free_from = 0.0;
@@ -146,7 +146,7 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
         let middle = tenths(f64::midpoint(from, to) * WIDTH);
         if middle >= free_from {
             let up = tenths((1.0 - value) * f64::from(height));
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(path, "M{middle} {up}v-{UPWARD}");
             free_from = middle + DISTANCE;
         }
@@ -154,8 +154,8 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
     path
 }
 
-/// A line in steps: each value is level between two places of the width. Where there is no value,
-/// there is no line. Values are parts of the height.
+/// Draws a line in steps. Each value is constant between two positions of the width. If there is no value, the line is
+/// interrupted. Values are shares of the height.
 pub(crate) fn steps(
     values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
     height: u32,
@@ -166,7 +166,7 @@ pub(crate) fn steps(
         if let Some(value) = value {
             let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
             let up = tenths((1.0 - value) * f64::from(height));
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = if is_open {
                 write!(path, "V{up}H{to}")
             } else {
@@ -178,18 +178,18 @@ pub(crate) fn steps(
     path
 }
 
-/// The line as a path.
+/// Returns the line as an SVG path.
 pub(crate) fn line(class: &str, path: &str) -> Markup {
     html! { path class=(class) d=(path) {} }
 }
 
-/// The surface between a line without gaps and the bottom.
+/// Fills the area between an uninterrupted line and the bottom.
 pub(crate) fn surface(class: &str, path: &str, from: f64, to: f64, height: u32) -> Markup {
     let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
     html! { path class=(class) d=(format!("M{from} {height}L{}L{to} {height}Z", &path[1.min(path.len())..])) {} }
 }
 
-/// A number with at most one decimal.
+/// Rounds a number to one decimal.
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

@@ -1,4 +1,4 @@
-//! Draws the heat map: the number of requests with each response time, by the time at which they were due.
+//! Draws the heat map: the number of requests by response time and due time.
 
 use super::chart::{Chart, WIDTH};
 use super::over_time::{Times, log_axis};
@@ -11,18 +11,18 @@ use hdrhistogram::iterators::IterationValue;
 use maud::{Markup, html};
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// The columns of the table over time that have the same figures.
+/// The columns of the table over time that contain the same figures.
 const COLUMNS: &str = "18 19 20 21";
 
-/// Rows of the map, and how high they are in dots.
+/// The number of rows of the map, and the height of a row in pixels.
 const ROWS: u16 = 50;
 const ROW: u16 = 4;
 
-/// Shades from the fewest slots to the most, on a logarithmic scale, and how wide each is in the key.
+/// The number of shades, on a logarithmic scale, and the width of each shade in the key.
 const SHADES: u8 = 8;
 const SWATCH: u16 = 18;
 
-/// The map of response times.
+/// Returns the heat map of response times.
 pub(crate) fn map(times: &Times) -> Markup {
     let responses = || times.intervals().iter().map(|interval| interval.due.responses());
     if responses().all(Sample::is_empty) {
@@ -66,7 +66,7 @@ pub(crate) fn map(times: &Times) -> Markup {
     .figure()
 }
 
-/// The shades with their numbers.
+/// The key: all shades with their numbers.
 fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     let width = u16::from(SHADES) * SWATCH;
     html! {
@@ -84,11 +84,11 @@ fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     }
 }
 
-/// Slots per second with about the same response time.
+/// The slots per second with about the same response time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     all: f64,
-    /// The slots for which that time is a lower bound.
+    /// The slots for which the response time is only a lower bound.
     bounds: f64,
 }
 
@@ -98,7 +98,7 @@ impl Spot {
     }
 }
 
-/// The spots of an interval in each row, from below.
+/// The spots of an interval, one per row, from below.
 fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     let mut spots = vec![Spot::default(); usize::from(ROWS)];
     let sample = interval.due.responses();
@@ -112,7 +112,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// The number of times per second, and their row.
+/// The number of times per second in each row.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {
@@ -127,8 +127,8 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// The scale of the shades, from the fewest slots per second to the most. If the most are less than ten times the
-/// fewest, the scale begins at a tenth of the most, so all shades are dark.
+/// The scale of the shades, from the smallest number of slots per second to the largest. If the largest is less than
+/// ten times the smallest, the scale begins at a tenth of the largest, so all shades are dark.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     fewest: f64,
@@ -140,7 +140,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// None for nothing.
+    /// The shade for a rate; 0 for no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {
@@ -150,7 +150,7 @@ impl Scale {
         (part * f64::from(SHADES)).ceil().clamp(1.0, f64::from(SHADES)) as u8
     }
 
-    /// The most that a shade stands for, and the next one does not.
+    /// The largest rate that has this shade.
     fn most_of(self, shade: u8) -> f64 {
         self.most * self.factor().powf(f64::from(shade) / f64::from(SHADES) - 1.0)
     }
@@ -163,14 +163,14 @@ impl Display for Scale {
     }
 }
 
-/// Whole numbers keep the map small. Each column is seen, however narrow it is.
+/// Rounds the edges of a column to whole numbers, which keeps the map small. Each column stays visible.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
 fn edges((from, to): (f64, f64)) -> (u32, u32) {
     let [from, to] = [from, to].map(|part| (part * WIDTH).round() as u32);
     (from, to.max(from + 1))
 }
 
-/// Horizontal strokes through all spots for which `is_wanted`; neighbours are one.
+/// Draws horizontal strokes through all spots for which `is_wanted` holds. Adjacent spots share a stroke.
 fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -> bool) -> String {
     let mut path = String::new();
     for row in 0..usize::from(ROWS) {
@@ -178,7 +178,7 @@ fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -
         let spots = columns.iter().zip(edges).filter(|(column, _)| is_wanted(&column[row]));
         let mut pen = None;
         for (from, to) in joined(spots.map(|(_, edges)| *edges)) {
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = match pen {
                 None => write!(path, "M{from} {up}h{}", to - from),
                 Some(pen) => write!(path, "m{} 0h{}", from - pen, to - from),
@@ -189,7 +189,7 @@ fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -
     path
 }
 
-/// Neighbours as one.
+/// Joins adjacent spots.
 fn joined(spots: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     spots.fold(Vec::new(), |mut joined, (from, to)| {
         match joined.last_mut() {

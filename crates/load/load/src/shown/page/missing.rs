@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "Without a good response";
 
-/// The classes of the lines, the most frequent ending first. The last one stands for all others.
+/// The styles of the lines. The most frequent outcome comes first; the last line stands for all others.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
 /// A line of the chart.
@@ -24,15 +24,15 @@ struct Series {
 }
 
 impl Series {
-    /// Slots per second.
+    /// The number of slots per second.
     fn hz(&self, interval: &Interval) -> f64 {
         let slots: u64 = self.endings.iter().map(|ending| interval.due.ended(*ending)).sum();
         float(slots) / interval.length().as_secs_f64()
     }
 }
 
-/// The chart of failed requests by kind, and of requests that never started. The times at which skipped requests were
-/// due are not known.
+/// The chart of failed requests by kind, and of requests that never started. Skipped requests are not drawn, because
+/// their due times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),
@@ -58,7 +58,7 @@ pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     .figure()
 }
 
-/// The most frequent first.
+/// Returns the lines, with the most frequent outcome first.
 fn series(intervals: &[Interval]) -> Vec<Series> {
     let mut sums = BTreeMap::<Ending, u64>::new();
     let endings = intervals.iter().flat_map(|interval| &interval.due.endings);

@@ -8,7 +8,7 @@ pub(crate) const NONE: &str = "–";
 /// The sign before a lower bound.
 pub(crate) const AT_LEAST: &str = "≥";
 
-/// A count with its digits in threes, between which a line is not broken.
+/// Formats a count with its digits in groups of three, without line breaks between groups.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -21,7 +21,7 @@ pub(crate) fn count(count: u64) -> String {
     text
 }
 
-/// The time that this share of all times does not exceed.
+/// Formats the time that a share `quantile` of all times does not exceed.
 pub(crate) fn time(sample: Sample<'_>, quantile: f64) -> String {
     sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Draws rates and backlog over time, and has the axis that all charts over time share.
+//! Draws the rates and the backlog over time, and defines the time axis that all charts over time share.
 
 use super::chart::{Chart, key, line, steps, surface};
 use super::numbers::count;
@@ -11,23 +11,24 @@ use maud::{Markup, html};
 use std::time::Duration;
 
 const MOMENTS: u64 = 6;
-/// How high a chart is, in dots.
+/// The height of a chart in pixels.
 pub(crate) const HEIGHT: u32 = 180;
-/// The table with the figures.
+/// The ID of the table with the figures.
 pub(crate) const TABLE: &str = "times";
 
 /// The intervals of the charts, and their common axis.
 #[derive(Debug)]
 pub(crate) struct Times {
     intervals: Vec<Interval>,
-    /// The end of the last one.
+    /// The end of the last interval.
     end: Duration,
-    /// The times without any response.
+    /// The times in which no response arrived.
     silences: Vec<Silence>,
 }
 
 impl Times {
-    /// The intervals of a run, but a very short one belongs to its neighbour: its rate says little.
+    /// Takes the intervals of a run. A very short interval is joined to its neighbour, because its rate would be
+    /// meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
         let mut lengths: Vec<_> = all.iter().map(Interval::length).collect();
@@ -49,7 +50,7 @@ impl Times {
         &self.intervals
     }
 
-    /// Where on the axis of time an interval is.
+    /// The position of an interval on the time axis.
     pub(crate) fn place(&self, interval: &Interval) -> (f64, f64) {
         self.span(interval.from, interval.to)
     }
@@ -59,12 +60,12 @@ impl Times {
         (part(from), part(to))
     }
 
-    /// Round moments.
+    /// The ticks of the time axis.
     pub(crate) fn moments(&self) -> Vec<(f64, String)> {
         TimeAxis::new(self.end, MOMENTS).ticks().collect()
     }
 
-    /// A chart over time, without anything in it.
+    /// Returns a chart over time without content.
     pub(crate) fn chart(
         &self,
         id: &'static str,
@@ -105,7 +106,7 @@ impl Times {
         .figure()
     }
 
-    /// The chart of the requests that were due and had not started.
+    /// The chart of the requests that were due but had not started.
     pub(crate) fn backlog(&self) -> Markup {
         let slots = self.intervals.iter().map(|of| of.backlog.slots).max().unwrap_or_default();
         if slots == 0 {
@@ -134,7 +135,7 @@ impl Times {
         .figure()
     }
 
-    /// A line in steps of this value.
+    /// Draws this value as a line in steps.
     pub(crate) fn path(&self, value: impl Fn(&Interval) -> Option<f64>) -> String {
         let values = self.intervals.iter().map(|interval| {
             let (from, to) = self.place(interval);
@@ -149,7 +150,7 @@ impl Times {
     }
 }
 
-/// An axis for all these times.
+/// Returns a logarithmic axis that covers all these times.
 pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> LogTimeAxis {
     let (least, most) =
         times.filter(|times| !times.is_empty()).fold((u64::MAX, 1), |(least, most), times| {
@@ -158,14 +159,14 @@ pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> L
     LogTimeAxis::new(least, most)
 }
 
-/// An axis for rates, in the unit that suits the highest one.
+/// An axis for rates, in the unit that suits the highest rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RateAxis {
     axis: ValueAxis,
     unit: (&'static str, f64),
 }
 
-/// Units of rates, and the seconds in each.
+/// Units of rates, and their lengths in seconds.
 const RATE_UNITS: [(&str, f64); 4] =
     [("/s", 1.0), ("/min", 60.0), ("/h", 3_600.0), ("/d", 86_400.0)];
 
@@ -176,12 +177,12 @@ impl RateAxis {
         RateAxis { axis: ValueAxis::new(most_hz * unit.1, 4), unit }
     }
 
-    /// The place of a rate on the axis, as a part of it.
+    /// The position of a rate, as a share of the axis.
     pub(crate) fn part(self, hz: f64) -> f64 {
         self.axis.part(hz * self.unit.1)
     }
 
-    /// Round rates.
+    /// The ticks of the axis.
     pub(crate) fn ticks(self) -> Vec<(f64, String)> {
         let tick = |value| (self.axis.part(value), round_count(value) + self.unit.0);
         self.axis.ticks().map(tick).collect()

@@ -1,4 +1,4 @@
-//! Draws percentile spectra: uncorrected and corrected times of a run, or the two sides of a comparison.
+//! Draws percentile spectra: uncorrected and corrected times of a run, or both sides of a comparison.
 
 use super::chart::{Chart, key, key_at_least, line, steps, upward};
 use super::numbers::{NONE, time};
@@ -14,21 +14,21 @@ use maud::{Markup, html};
 const HEIGHT: u32 = 260;
 const TABLE: &str = "spectrum-table";
 
-/// The text below a chart that needs no other.
+/// The default text below a chart.
 pub(crate) const ABOUT: &str = "Each label along the bottom has one more nine.";
 
-/// Times as a line of the chart and a column of the table.
+/// A distribution that is a line of the chart and a column of the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spectrum<'run> {
-    /// In the key.
+    /// The name in the key.
     pub(crate) name: &'static str,
-    /// In the table.
+    /// The name in the table.
     pub(crate) column: &'static str,
     pub(crate) class: &'static str,
     pub(crate) sample: Sample<'run>,
 }
 
-/// The spectra of a run, with the text below them.
+/// Returns the spectra of a run, with the text below them.
 pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
     let service = Spectrum {
         name: "service, uncorrected",
@@ -46,7 +46,7 @@ pub(crate) fn spectrum(stats: &OperationStats, hidden: Option<&str>) -> Markup {
     spectra(name, hidden.unwrap_or(ABOUT), [service, response])
 }
 
-/// The chart and the table with its figures.
+/// Returns the chart, and the table with its figures.
 pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) -> Markup {
     let shown: Vec<_> = both.into_iter().filter(|one| !one.sample.is_empty()).collect();
     let Some(longest) = shown.iter().map(|one| one.sample.times).max_by_key(|it| it.len()) else {
@@ -77,12 +77,12 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// The number of nines of the longest of these times. At least one, so that a run of a few requests has a width.
+/// The number of nines of the longest time; at least one, so that a run of few requests has a chart.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }
 
-/// Where p50 is, and each nine.
+/// The positions of p50 and of each percentile with nines.
 fn labels(most: f64) -> Vec<(f64, String)> {
     let named = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
     let more = [
@@ -93,12 +93,12 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     ];
     let labels =
         named.into_iter().chain(more).map(|(name, at)| (nines(at) / most, name.to_owned()));
-    // The largest of few times is no percentile.
+    // With few times, the longest one is not a percentile.
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 
-/// From where to where each time is drawn: up to the next quantile. The longest one is drawn at the
-/// end of the one before it, which is where there are no more times.
+/// The spans along the width in which each time is drawn: from its quantile to the next one. The span of the longest
+/// time has no width, because no times follow.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
     let end = extent(times) / most;
@@ -112,14 +112,14 @@ fn path(times: &Histogram<u64>, axis: LogTimeAxis, most: f64) -> String {
     steps(levels.map(|(from, to, point)| (from, to, Some(axis.part(point.ns)))), HEIGHT)
 }
 
-/// Where the line is only a lower bound.
+/// The parts in which the line is only a lower bound.
 fn bounds(sample: Sample<'_>, axis: LogTimeAxis, most: f64) -> String {
     let spans = spans(sample.times, most).into_iter();
     let bounds = spans.filter(|(_, _, point)| sample.is_at_least(point.quantile));
     upward(bounds.map(|(from, to, point)| ((from, to), axis.part(point.ns))), HEIGHT)
 }
 
-/// The percentiles that the longest column has.
+/// The table of all percentiles that the larger distribution has.
 fn table(longest: &Histogram<u64>, both: [Spectrum<'_>; 2]) -> Markup {
     html! {
         details {
@@ -143,7 +143,7 @@ fn table(longest: &Histogram<u64>, both: [Spectrum<'_>; 2]) -> Markup {
     }
 }
 
-/// A percentile, if there are enough times for it.
+/// Formats a percentile, if there are enough times for it.
 fn cell(sample: Sample<'_>, quantile: f64) -> String {
     let is_known = quantile >= 1.0 || nines(quantile) < extent(sample.times);
     if is_known { time(sample, quantile) } else { NONE.to_owned() }

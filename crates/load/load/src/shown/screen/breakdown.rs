@@ -9,7 +9,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::style::Stylize;
 use ratatui::widgets::{Row, Table, Widget};
 
-/// Two tables side by side, or the second alone where requests have no labels.
+/// Displays two tables side by side, or only the second table if requests have no labels.
 #[derive(Debug)]
 pub(crate) struct Breakdown<'run>(pub(crate) &'run Tally);
 

@@ -13,10 +13,10 @@ use ratatui::text::Line;
 use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, Widget};
 use std::time::Duration;
 
-/// Round heights of the chart, within a factor of ten.
+/// The round values for the height of the chart, within a factor of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
-/// The columns from one dot to the next.
+/// The number of columns between two dots.
 const DISTANCE: u16 = 4;
 
 /// The chart of the rates.
@@ -46,7 +46,7 @@ impl Widget for Course<'_> {
         let rates = self.spans.iter().flat_map(|span| [span.asked_hz, span.achieved_hz]);
         let hz = rates.fold(0.0, f64::max);
         let top = round_up(if hz > 0.0 { hz } else { 1.0 }, &ROUND);
-        // Single dots over a line can be distinguished without colours, even if both are in one row.
+        // Single dots over a line can be distinguished without colours, even if both are in the same row.
         let line = (&achieved, ACHIEVED, Marker::Braille, GraphType::Line);
         let dots = (&asked, ASKED, Marker::Dot, GraphType::Scatter);
         let lines = [line, dots].map(|(points, colour, marker, kind)| {
@@ -66,13 +66,13 @@ fn axis(bounds: [f64; 2], labels: [String; 2]) -> Axis<'static> {
     Axis::default().bounds(bounds).labels(labels)
 }
 
-/// The achieved rate, which is level within a span.
+/// The points of the achieved rate, which is constant within a span.
 fn steps(spans: &[Span]) -> Vec<(f64, f64)> {
     let ends = |span: &Span| [(span.from, span.achieved_hz), (span.to, span.achieved_hz)];
     spans.iter().flat_map(ends).collect()
 }
 
-/// The requested rate at this number of moments.
+/// The requested rate at `count` moments.
 fn dots(spans: &[Span], count: u16) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
     let length = last.to - first.from;

@@ -15,7 +15,7 @@ pub(super) const ACHIEVED: Color = Color::Green;
 /// The colour of failures.
 pub(super) const BAD: Color = Color::Red;
 
-/// The phase, and a bar of the elapsed time.
+/// Displays the phase, and a bar of the elapsed time.
 #[derive(Debug)]
 pub(crate) struct Progress<'run>(pub(crate) &'run Snapshot);
 
@@ -50,7 +50,7 @@ impl Widget for Progress<'_> {
     }
 }
 
-/// A time in whole seconds; a shorter one in its own unit.
+/// Formats a time in whole seconds, or a shorter time in its own unit.
 fn whole(time: Duration) -> String {
     match time.as_secs() {
         0 => human::time(time),
@@ -58,7 +58,7 @@ fn whole(time: Duration) -> String {
     }
 }
 
-/// The rates and the backlog of the last second.
+/// Displays the rates and the backlog of the last second.
 #[derive(Debug)]
 pub(crate) struct Figures<'run>(pub(crate) &'run Snapshot);
 

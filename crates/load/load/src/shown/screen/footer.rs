@@ -1,4 +1,4 @@
-//! Draws the typed text, messages, the keys and their help.
+//! Draws the typed text, messages, and the keys with their help.
 
 use super::figures::BAD;
 use super::layout::Wishes;
@@ -11,10 +11,10 @@ use ratatui::style::Stylize;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Widget, Wrap};
 
-/// The width of the keys in the help.
+/// The width of the column of keys in the help.
 const LABEL: usize = 10;
 
-/// The requirements of a picture on the layout.
+/// Computes what a picture needs from the layout.
 pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     let prompt = &picture.prompt;
     Wishes {
@@ -27,7 +27,7 @@ pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     }
 }
 
-/// The number of lines that a text takes, at most three. Words may leave a tenth of a line empty.
+/// The number of lines that a text needs, at most three. Line breaks between words may leave a tenth of a line empty.
 fn lines(text: &str, width: u16) -> u16 {
     let filled = usize::from(width - width / 10).max(1);
     u16::try_from(1 + Span::from(text).width() / filled).unwrap_or(u16::MAX).min(3)
@@ -41,7 +41,7 @@ fn note(picture: &Picture) -> &str {
     picture.snapshot.as_ref().map_or("", |now| &now.note)
 }
 
-/// Draws the text that is being typed, with a cursor in it; otherwise the message.
+/// Draws the text that is being typed, with its cursor, or otherwise the message.
 pub(crate) fn draw_prompt(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     let Some((kind, typed)) = picture.prompt.typing() else {
         frame.render_widget(Line::from(note(picture)).fg(BAD).bold(), area);
@@ -52,7 +52,7 @@ pub(crate) fn draw_prompt(frame: &mut Frame<'_>, area: Rect, picture: &Picture) 
         PromptKind::Shape => "shape> ",
     };
     let (before, after) = typed.parts();
-    // The shown part of a long text contains the cursor.
+    // If a text is too long, the part with the cursor is shown.
     let before = ending(&format!("{name}{before}"), area.width.saturating_sub(1).into());
     let cursor = u16::try_from(Span::from(before.as_str()).width()).unwrap_or(u16::MAX);
     frame.render_widget(Line::from(before + &after).bold(), area);
@@ -68,7 +68,7 @@ fn ending(text: &str, width: usize) -> String {
     text[fitting.unwrap_or(text.len())..].to_owned()
 }
 
-/// The keys that can be pressed now, or the error in the entered text.
+/// Displays the keys that can be pressed, or the error in the last entry.
 #[derive(Debug)]
 pub(crate) struct Keys<'run>(pub(crate) &'run Prompt);
 
@@ -82,7 +82,7 @@ impl Widget for Keys<'_> {
     }
 }
 
-/// The keys, with their actions if there is room.
+/// Lists the keys, with their actions if there is room.
 fn keys(width: u16) -> Line<'static> {
     let named = BINDINGS
         .iter()
@@ -94,7 +94,7 @@ fn keys(width: u16) -> Line<'static> {
     BINDINGS.iter().flat_map(|binding| [binding.label.bold(), "  ".into()]).collect()
 }
 
-/// Explains the keys and the figures.
+/// Displays an explanation of the keys and the figures.
 #[derive(Debug)]
 pub(crate) struct Help;
 

@@ -13,27 +13,27 @@ pub(crate) enum Part {
     Charts,
     Times,
     Outcomes,
-    /// Labels, statuses and errors, if there is room for more than the lines above.
+    /// Labels, statuses and errors, shown if there is room after the parts above.
     Breakdown,
     Prompt,
     Keys,
 }
 
-/// The requirements on the layout.
+/// The needs of a picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wishes {
-    /// A text is being typed or a message is shown. Both come before everything else.
+    /// Whether a text is being typed or a message is shown. Both take precedence over all other parts.
     pub(crate) prompt: bool,
     /// The number of lines that the keys need.
     pub(crate) keys: u16,
-    /// The help replaces the charts and most other parts.
+    /// Whether the help replaces the charts and most other parts.
     pub(crate) help: bool,
 }
 
-/// The greatest height of the charts. Further lines show the breakdown.
+/// The largest height of the charts. Remaining lines show the breakdown.
 const CHARTS: u16 = 20;
 
-/// All parts from top to bottom, with their least heights and ranks: 0 is the most important.
+/// All parts from top to bottom, with their minimum heights and their ranks. Rank 0 is the most important.
 fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     let unless_helping = |rank| if wishes.help { u8::MAX } else { rank };
     [
@@ -51,7 +51,7 @@ fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     ]
 }
 
-/// The parts that fit into an area, and where they are.
+/// Chooses the parts that fit into an area, and places them.
 pub(crate) fn placed(area: Rect, wishes: Wishes) -> Vec<(Part, Rect)> {
     let parts = parts(wishes);
     let of = |wanted| parts.into_iter().filter(move |&(.., rank)| rank == wanted);

@@ -13,7 +13,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use std::cmp::Reverse;
 
-/// Three lines since the end of the warm-up: counts, statuses and errors, lateness.
+/// Displays three lines about the time since the end of the warm-up: counts, statuses and errors, and lateness.
 #[derive(Debug)]
 pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 
@@ -35,7 +35,7 @@ impl Widget for Outcomes<'_> {
     }
 }
 
-/// Errors, the most frequent first; statuses, failures first. Each has its count.
+/// The errors, the most frequent first, and the statuses, failures first. Each has its count.
 pub(super) fn endings(tally: &Tally) -> [Vec<(String, u64)>; 2] {
     let errors = tally.failures.iter().filter(|(kind, _)| kind.group() != STATUS);
     let mut errors: Vec<_> = errors.map(|(kind, count)| (kind.to_string(), *count)).collect();

@@ -1,4 +1,4 @@
-//! The input of the view at one moment.
+//! Defines a picture: everything that the view shows at one moment.
 
 use crate::console::human;
 use crate::recorded::over_time::{Interval, OverTime};
@@ -7,11 +7,11 @@ use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::Snapshot;
 use std::sync::Arc;
 
-/// A run at one moment.
+/// The state of a run at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) title: Arc<RunTitle>,
-    /// None before the schedule starts.
+    /// `None` before the schedule starts.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// The rates since the end of the warm-up.
     pub(crate) course: Vec<Span>,
@@ -19,7 +19,7 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Before the schedule starts.
+    /// The picture before the schedule starts.
     pub(crate) fn opening(title: &Arc<RunTitle>) -> Picture {
         Picture {
             title: Arc::clone(title),
@@ -30,7 +30,7 @@ impl Picture {
     }
 }
 
-/// The rates in a part of the run, which is given in seconds since the start of the schedule.
+/// The rates in a span of the run. Times are in seconds since the start of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Span {
     pub(crate) from: f64,
@@ -39,16 +39,16 @@ pub(crate) struct Span {
     pub(crate) achieved_hz: f64,
 }
 
-/// At most this many spans are drawn.
+/// The largest number of spans.
 const MOST: usize = 150;
-/// The least number of requests in a span. The rates of fewer would vary at random.
+/// The smallest number of requests in a span. With fewer, its rate would vary at random.
 const LEAST_SLOTS: f64 = 10.0;
 
 impl Span {
-    /// The spans of a run. The last one is left out until it is full, unless it is the only one.
+    /// Divides a run into spans. The last span is left out until it is complete, unless it is the only one.
     pub(crate) fn all(over_time: &OverTime) -> Vec<Span> {
         let intervals = match over_time.intervals() {
-            // The warm-up ends shortly before a collection.
+            // If the warm-up ended shortly before the first collection, the first interval is too short to be shown.
             [first, second, ..] if first.length() < second.length() / 2 => {
                 &over_time.intervals()[1..]
             }

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::widgets::{Block, Borders, Widget};
 
-/// A histogram of the response times of the last second.
+/// Displays a histogram of the response times of the last second.
 #[derive(Debug)]
 pub(crate) struct Spread<'run>(pub(crate) &'run Histogram<u64>);
 
@@ -24,7 +24,7 @@ impl Widget for Spread<'_> {
         let bars = bars(self.0, scale, inner.width.into());
         let most = bars.iter().copied().max().unwrap_or(0).max(1);
         for (x, &bar) in (inner.x..inner.right()).zip(&bars) {
-            // The last row has the scale.
+            // The last row contains the scale.
             let height = human::float(bar) / human::float(most) * f64::from(inner.height - 1);
             for (row, y) in (inner.y..inner.bottom() - 1).rev().enumerate() {
                 let part = eighths(height - human::float(row as u64));
@@ -39,7 +39,7 @@ impl Widget for Spread<'_> {
     }
 }
 
-/// Powers of ten, in nanoseconds: the first is not above the shortest time, the last is above the
+/// A scale in powers of ten of nanoseconds. The first power is at most the shortest time, the last at least the
 /// longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
@@ -53,13 +53,13 @@ impl Scale {
         Scale { first: power(times.min()), last: power(times.max()) + 1 }
     }
 
-    /// Which part of the scale is below a time.
+    /// The position of a time, as a share of the scale.
     fn part(self, ns: u64) -> f64 {
         let decades = human::float(ns.max(1)).log10() - f64::from(self.first);
         decades / f64::from(self.last - self.first)
     }
 
-    /// The names of the powers, and their columns. A name without room is left out.
+    /// The names of the powers, with their columns. A name is omitted if there is no room for it.
     fn labels(self, width: u16) -> Vec<(u16, String)> {
         let decades = self.last - self.first;
         let mut free = 0;
@@ -68,7 +68,7 @@ impl Scale {
             let label = name(power);
             let length = u16::try_from(label.len()).unwrap_or(u16::MAX);
             let column = u32::from(width) * (power - self.first) / decades;
-            // The last one ends with the scale.
+            // The name of the last power ends where the scale ends.
             let column = u16::try_from(column).unwrap_or(width).min(width.saturating_sub(length));
             if column >= free {
                 free = column + length + 1;

@@ -1,4 +1,4 @@
-//! The view in terminals of many sizes.
+//! Tests the view in terminals of many sizes.
 
 use super::picture::{Picture, Span};
 use super::view;
@@ -26,7 +26,7 @@ fn title() -> Arc<RunTitle> {
     })
 }
 
-/// A run of 20 s that has lasted 5 s, with a backlog.
+/// A run of 20 s that has been running for 5 s, with a backlog.
 fn snapshot() -> Snapshot {
     let clock = ManualClock::new();
     let pacer = Pacer::builder(Rate::per_second(100).unwrap()).clock(clock.clone()).build();
@@ -83,7 +83,7 @@ fn typed(text: &str) -> Prompt {
     prompt
 }
 
-/// The lines of a terminal of this size.
+/// The contents of a terminal of this size.
 fn shown(picture: &Picture, width: u16, height: u16) -> String {
     drawn(picture, width, height).to_string()
 }
@@ -162,11 +162,11 @@ fn a_prompt_is_seen_with_what_is_wrong() {
     picture.prompt = typed("sramp 1/s..2/s 3s, jump 3/s\n");
     let parts = ["shape> ramp 1/s..2/s 3s, jump 3/s", "column 19: `jump`: begin a part"];
     assert_shown(&picture, (80, 24), &parts);
-    // The error has more than one line, and all of it is there.
+    // The error needs more than one line, and is shown completely.
     let whole = shown(&picture, 80, 24).replace(['"', '\n'], "");
     let wrong = picture.prompt.wrong().split(' ').next_back().unwrap();
     assert!(whole.contains(wrong), "{wrong} {whole}");
-    // With one line only, and with fewer columns than the text, it is where the cursor is.
+    // If the terminal has one line, and fewer columns than the text, the part with the cursor is shown.
     assert_shown(&picture, (20, 1), &["ramp 1/s..2/s 3s, j"]);
     picture.prompt = typed(&format!("s{}end", "hold 1/s 2s, ".repeat(100)));
     assert_shown(&picture, (20, 2), &["hold 1/s 2s, end"]);
@@ -191,7 +191,7 @@ fn a_message_is_seen() {
     }
 }
 
-/// Runs that have nothing, or the largest numbers.
+/// Runs without any data, or with the largest numbers.
 fn odd() -> Vec<Picture> {
     let mut empty = snapshot();
     empty.recent.brief = Brief::new();

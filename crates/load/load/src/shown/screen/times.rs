@@ -1,4 +1,4 @@
-//! The percentiles of wait, service and response times.
+//! Draws the percentiles of wait, service and response times.
 
 use crate::recorded::over_time::Brief;
 use crate::recorded::percentiles::Sample;
@@ -9,13 +9,13 @@ use ratatui::style::Stylize;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-/// The columns, the least important last.
+/// The columns, with the least important last.
 const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), ("p90", 0.9)];
-/// The width of the names, and of a column.
+/// The width of the names, and the width of a column.
 const NAME: usize = 11;
 const COLUMN: usize = 9;
 
-/// The times of the last second.
+/// Displays the times of the last second.
 #[derive(Debug)]
 pub(crate) struct Times<'run>(pub(crate) &'run Brief);
 
@@ -35,7 +35,7 @@ impl Widget for Times<'_> {
     }
 }
 
-/// A name, and values in columns.
+/// Formats a row: a name, and values in columns.
 fn row(name: &str, values: impl Iterator<Item = String>) -> String {
     values.fold(format!("{name:NAME$}"), |row, value| row + &format!("{value:>COLUMN$}"))
 }

@@ -15,12 +15,11 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Stylize;
 use ratatui::text::Line;
 
-/// The least width at which the charts are beside each other, and the least height at which they
-/// are below each other.
+/// The smallest width at which the charts are side by side, and the smallest height at which they are stacked.
 const BESIDE: u16 = 60;
 const BELOW: u16 = 14;
 
-/// Draws a picture, as large as it may be.
+/// Draws a picture that fills the terminal.
 pub(crate) fn draw(frame: &mut Frame<'_>, picture: &Picture) {
     let area = frame.area();
     for (part, area) in layout::placed(area, footer::wishes(picture, area.width)) {

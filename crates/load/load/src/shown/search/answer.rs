@@ -1,4 +1,4 @@
-//! Writes the answer of a search in sentences.
+//! Describes the result of a search in sentences.
 
 use crate::console::human;
 use crate::judged::search::judge::{Cause, Measured, Promise};
@@ -7,7 +7,7 @@ use crate::judged::search::results::{End, Results, rate};
 use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
-/// The answer, and its evidence.
+/// Displays the conclusion of a search, and its evidence.
 #[derive(Debug)]
 pub(crate) struct Answer<'run> {
     pub(crate) results: &'run Results,
@@ -48,15 +48,15 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// The answer in a sentence or two.
+    /// The conclusion in one or two sentences.
     pub(crate) fn sentence(&self) -> String {
         let Some(failure) = self.results.failure else { return self.conclusion() };
         let who = if self.results.fails_by_generator() { "generator" } else { "target" };
         let failing = format!("The {who} fails even a single request: {failure}.");
         match self.results.conclusion {
-            // Whether the rate or the target's end broke it is not known.
+            // It is unknown whether the rate was too high or the target stopped working.
             Conclusion::Unfinished { kept: None, .. } => failing,
-            // Higher rates were tried, if only to find a target that fails.
+            // A higher rate was tried, even if no request succeeded at it.
             Conclusion::Unfinished { kept: Some(kept), missed: None } => {
                 format!("{failing} So far {} kept {}.", rate(kept), self.promise.text())
             }
@@ -101,7 +101,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The resource that ran out at a rate that was too high.
+    /// Describes the resource that ran out at a rate that was too high.
     fn why(&self, step: &Measured) -> Option<String> {
         let (at, busy) = (rate(step.hz), step.busy.unwrap_or_default());
         let connections = self.results.connections;

@@ -1,4 +1,4 @@
-//! The figure in question at each rate, drawn with characters.
+//! Draws the searched figure at each rate as a text chart.
 
 use crate::console::human;
 use crate::judged::search::judge::Promise;
@@ -7,11 +7,11 @@ use crate::judged::search::results::{Results, rate};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The width of the times at the left.
+/// The width of the times on the left.
 const LABEL: usize = 9;
 const ROWS: usize = 12;
 
-/// A chart of all steps, both of its axes logarithmic.
+/// Displays a chart of all steps. Both axes are logarithmic.
 #[derive(Debug)]
 pub(crate) struct Chart<'run> {
     pub(crate) results: &'run Results,
@@ -37,31 +37,31 @@ pub(crate) fn mark(outcome: Outcome) -> &'static str {
 }
 
 impl LogAxis {
-    /// An axis from the least of these values to the greatest; none if there are none.
+    /// Returns an axis from the smallest of these values to the largest; `None` if there are no values.
     pub(crate) fn over(values: impl Iterator<Item = f64> + Clone) -> Option<LogAxis> {
         let (from, to) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
         Some(LogAxis { from, to })
     }
 
-    /// The axis with some space at both ends.
+    /// Adds some space at both ends of the axis.
     pub(crate) fn wider(self) -> LogAxis {
         LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
     }
 
-    /// Which part of the axis is below a value; half of it, if there is only one value.
+    /// The position of a value, as a share of the axis; one half if the axis has only one value.
     fn part(self, value: f64) -> f64 {
         let part = (value / self.from).ln() / (self.to / self.from).ln();
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// The value above this part of the axis.
+    /// The value at this share of the axis.
     fn value(self, part: f64) -> f64 {
         self.from * (self.to / self.from).powf(part)
     }
 }
 
 impl Results {
-    /// The points of the chart: rates, seconds and outcomes. Zero is not on a logarithmic axis.
+    /// The points of the chart: rates, seconds and outcomes. Zero is replaced by 1 ns, because the axis is logarithmic.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps
@@ -69,7 +69,7 @@ impl Results {
             .filter_map(move |step| Some((step.hz, seconds(step.charted?), step.outcome)))
     }
 
-    /// The axes of the chart, which also has this limit.
+    /// The axes of the chart. They include this limit.
     pub(crate) fn axes(&self, limit: Option<Duration>) -> Option<(LogAxis, LogAxis)> {
         let limit = limit.map(|limit| limit.as_secs_f64()).filter(|limit| *limit > 0.0);
         let rates = LogAxis::over(self.points().map(|point| point.0))?;
@@ -79,7 +79,7 @@ impl Results {
 }
 
 impl Display for Chart<'_> {
-    /// Nothing, if no step has the figure.
+    /// Displays nothing if no step has the figure.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (name, limit) = self.promise.charted();
         let Some((rates, times)) = self.results.axes(limit) else { return Ok(()) };
@@ -110,7 +110,7 @@ impl Display for Chart<'_> {
     }
 }
 
-/// The index at this part of `count` of them.
+/// The index at this share of `count` positions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize

@@ -1,4 +1,4 @@
-//! The results as one JSON object.
+//! Writes the results of a search as one JSON object.
 
 use super::answer::Answer;
 use crate::judged::search::judge::{Cause, Measured, Promise};
@@ -6,7 +6,7 @@ use crate::judged::search::method::Conclusion;
 use crate::judged::search::results::{End, Results};
 use serde::Serialize;
 
-/// The object. Its names are a promise to the programs that read it.
+/// The whole object. Programs read its field names, so these names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<'run> {
     version: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Object<'run> {
 }
 
 impl Object<'_> {
-    /// The object for results.
+    /// Creates the object for these results.
     pub(crate) fn new<'run>(results: &'run Results, promise: &'run Promise) -> Object<'run> {
         Object {
             version: env!("CARGO_PKG_VERSION"),

@@ -1,4 +1,4 @@
-//! The figure in question at each rate, as a picture.
+//! Draws the searched figure at each rate as an SVG image.
 
 use super::answer::Answer;
 use super::chart::mark;
@@ -26,14 +26,14 @@ const OUTCOMES: [(Outcome, RGBColor, &str); 3] = [
 
 type Panel<'text> = DrawingArea<SVGBackend<'text>, Shift>;
 
-/// The picture as a text in SVG.
+/// Returns the image as an SVG string.
 pub(crate) fn svg(
     results: &Results,
     promise: &Promise,
 ) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), results, promise)
-        // As a text, the error does not borrow the drawing.
+        // The error is converted to a string, which does not borrow the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -43,7 +43,7 @@ fn draw(area: &Panel<'_>, results: &Results, promise: &Promise) -> Result<(), Bo
     let title = Answer { results, promise }.sentence();
     let area = area.titled(&title, ("sans-serif", 14))?;
     let (name, limit) = promise.charted();
-    // Without a step that has the figure, there is only the title.
+    // If no step has the figure, only the title is drawn.
     let Some((rates, times)) = results.axes(limit) else { return Ok(area.present()?) };
     let (rates, times) = (rates.wider(), times.wider());
     let mut chart = ChartBuilder::on(&area)

@@ -1,4 +1,4 @@
-//! The report for people.
+//! Writes the report of a search for people.
 
 use super::answer::Answer;
 use super::chart::Chart;
@@ -9,7 +9,7 @@ use crate::judged::search::results::{Results, rate};
 use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
-/// Shows results as text of many lines.
+/// Displays results as text of many lines.
 #[derive(Debug)]
 pub(crate) struct SearchReport<'run> {
     pub(crate) results: &'run Results,
@@ -18,10 +18,10 @@ pub(crate) struct SearchReport<'run> {
     pub(crate) width: usize,
 }
 
-/// A step as one line.
+/// Displays a step as one line.
 #[derive(Debug)]
 pub(crate) struct SearchLine<'run> {
-    /// Its number, from 1.
+    /// The number of the step, counted from 1.
     pub(crate) number: usize,
     pub(crate) step: &'run Measured,
 }

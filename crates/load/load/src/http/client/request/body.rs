@@ -13,11 +13,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A file of at least this many bytes without placeholders is not kept in memory. It is searched once for
-/// placeholders before the run, and read again each time it is sent.
+/// The smallest size in bytes of a file that is not kept in memory, if it contains no placeholders. Such a file is
+/// searched for placeholders before the run, and read again each time it is sent.
 const LARGE: u64 = 64 << 20;
 
-/// The most bytes of a file that are read at once.
+/// The largest number of bytes that are read from a file at once.
 const CHUNK: u64 = 1 << 16;
 
 /// The body of a request.
@@ -35,7 +35,7 @@ pub(crate) struct LargeFile {
     bytes: u64,
 }
 
-/// Why an open file cannot be sent to its end.
+/// The error of a body file that could be opened but not read to its end.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
 
@@ -64,7 +64,7 @@ impl Content {
     /// The content of a file, or of standard input.
     ///
     /// # Errors
-    /// The file can't be read.
+    /// Fails if the file cannot be read.
     pub(crate) fn of_file(path: &Path) -> io::Result<Content> {
         if is_stdin(path) {
             return Ok(Bytes::from(input::read(path)?).into());
@@ -72,7 +72,7 @@ impl Content {
         Content::of_file_from(path, LARGE)
     }
 
-    /// The content of a file, which counts as large from `large` bytes on.
+    /// The content of a file, which counts as large if it has at least `large` bytes.
     fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
         let file = File::open(path)?;
         let about = file.metadata()?;
@@ -97,7 +97,7 @@ impl Content {
         }
     }
 
-    /// The bytes in memory: all of them, or none if the content is a file.
+    /// The bytes in memory; empty if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -113,7 +113,8 @@ impl Content {
         }
     }
 
-    /// A number that all clones share. While any of them is alive, no other content that is not empty has this number.
+    /// A number that identifies the content: equal for all clones, and different for other content that is not empty,
+    /// as long as a clone exists.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -122,7 +123,7 @@ impl Content {
     }
 }
 
-/// Whether the file has placeholders. Only UTF-8 text can have them.
+/// Whether the file contains placeholders. Only UTF-8 text can contain them.
 fn has_places(file: &LargeFile) -> io::Result<bool> {
     let (mut at, mut has_found) = (0, false);
     while at < file.bytes {
@@ -174,17 +175,17 @@ impl LargeFile {
     }
 }
 
-/// The part of a body that is not sent yet.
+/// The part of a body that has not been sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// Bytes that were read and not sent yet.
+    /// Bytes that have been read but not sent.
     ready: Bytes,
-    /// The file and the position from which it still has to be read.
+    /// The file, and the position of the next byte to read from it.
     rest: Option<(Arc<LargeFile>, u64)>,
 }
 
 impl Flow {
-    /// A flow with all of the content.
+    /// Creates a flow of the whole content.
     pub(crate) fn of(content: &Content) -> Flow {
         match content {
             Content::Memory(bytes) => Flow { ready: bytes.clone(), rest: None },
@@ -192,18 +193,18 @@ impl Flow {
         }
     }
 
-    /// A flow with all of a file.
+    /// Creates a flow of the whole file.
     pub(crate) fn of_large(file: &Arc<LargeFile>) -> Flow {
         Flow { ready: Bytes::new(), rest: Some((Arc::clone(file), 0)) }
     }
 
-    /// The number of bytes not sent yet.
+    /// The number of bytes that have not been sent.
     pub(crate) fn left(&self) -> u64 {
         let rest = self.rest.as_ref().map_or(0, |(file, at)| file.bytes - at);
         self.ready.len() as u64 + rest
     }
 
-    /// The next bytes; empty only if nothing is left.
+    /// Returns the next bytes; empty only if none are left.
     pub(crate) fn next(&mut self) -> io::Result<&mut Bytes> {
         if let Some((file, at)) = self.rest.as_mut().filter(|_| self.ready.is_empty()) {
             self.ready = file.read(*at)?;
@@ -249,7 +250,7 @@ mod tests {
         file
     }
 
-    /// Placeholders at all positions around the end of a chunk.
+    /// Tests placeholders at all positions around the end of a chunk.
     #[test]
     fn a_large_file_with_placeholders_is_kept_in_memory() {
         let chunk = usize::try_from(CHUNK).unwrap();

@@ -1,4 +1,4 @@
-//! Stores all requests of a run in one buffer: each takes its text and 16 bytes.
+//! Stores all requests of a run in one buffer. A request takes its text and 16 bytes.
 
 use super::body::Content;
 use super::parts::RequestParts;
@@ -16,9 +16,9 @@ use std::sync::Arc;
 pub(crate) struct Common {
     /// A URL of the server.
     pub(crate) url: Uri,
-    /// Whether requests go to a proxy, which needs the whole URL.
+    /// Whether requests go to a proxy, which needs the complete URL.
     pub(crate) is_to_proxy: bool,
-    /// Headers that are sent unless the request has its own of that name.
+    /// Headers that are sent unless the request has a header of the same name.
     pub(crate) usual: HeaderMap,
     /// Headers that are sent in addition to those of the request.
     pub(crate) given: HeaderMap,
@@ -32,9 +32,9 @@ pub(crate) struct Requests {
     entries: Vec<Entry>,
     /// The distinct bodies. The first one is empty.
     bodies: Vec<Content>,
-    /// The index of the body with an address ([`Content::address`]).
+    /// The index of each body by its address ([`Content::address`]).
     known: HashMap<usize, u32>,
-    /// The requests that are filled for each slot.
+    /// The templates of requests with placeholders.
     templates: Vec<Templates>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Requests {
 struct Entry {
     /// The end of the request's head.
     end: usize,
-    /// The index of the body, or of the templates if the request is filled.
+    /// The index of the body, or of the templates if the request has placeholders.
     body: u32,
     server: u16,
     label: u8,
@@ -66,7 +66,7 @@ impl Requests {
         self.end(body, server, label, false)
     }
 
-    /// Adds a request that is filled for each slot.
+    /// Adds a request with placeholders.
     pub(crate) fn add_filled(
         &mut self,
         method: &Method,
@@ -109,7 +109,7 @@ impl Requests {
         Ok(index)
     }
 
-    /// Frees spare memory; no more requests are added.
+    /// Frees unused memory. No more requests can be added.
     pub(crate) fn complete(mut self) -> Requests {
         self.heads.shrink_to_fit();
         self.entries.shrink_to_fit();
@@ -140,7 +140,7 @@ impl Requests {
         self.entries[index].label
     }
 
-    /// The templates of a request, if it is filled.
+    /// The templates of a request, if it has placeholders.
     pub(crate) fn templates(&self, index: usize) -> Option<&Templates> {
         let entry = self.entries[index];
         entry.is_filled.then(|| &self.templates[entry.body as usize])
@@ -151,7 +151,7 @@ impl Requests {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// The parts of a request. For a request that is filled, only the method is set.
+    /// The parts of a request. For a request with placeholders, only the method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
@@ -163,7 +163,7 @@ impl Requests {
     }
 }
 
-/// The host that a header Host names.
+/// Parses the value of a Host header.
 pub(crate) fn authority(host: &HeaderValue) -> Result<Authority, InvalidUri> {
     Authority::try_from(host.as_bytes())
 }
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
-    /// Before the buffer, a run with a million targets took 1.2 kB for each.
+    /// An earlier version took 1.2 kB per target, in a run with a million targets.
     #[test]
     fn a_request_takes_its_text_and_16_bytes() {
         const COUNT: usize = 10_000;

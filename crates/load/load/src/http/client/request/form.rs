@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
-/// The content types by the end of a file's name, as in curl.
+/// The content types by file name extension, as in curl.
 const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -25,7 +25,7 @@ const KINDS: [(&str, &str); 10] = [
     ("xml", "application/xml"),
 ];
 
-/// A field of a form, as written in `--form`.
+/// A form field, as written in `--form`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     name: String,
@@ -37,13 +37,13 @@ pub(crate) struct Field {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
-    /// A file that is sent as a file, with a name and a type.
+    /// A file that is uploaded, with a file name and a content type.
     Upload(PathBuf),
-    /// A file whose content is the value.
+    /// A file whose content is the value of the field.
     Content(PathBuf),
 }
 
-/// A part of a body.
+/// A piece of a form's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// A text whose placeholders are filled, and the name of its field.
@@ -55,7 +55,7 @@ pub(crate) enum Piece {
 impl FromStr for Field {
     type Err = String;
 
-    /// Reads `NAME=VALUE`, with `;type=` and `;filename=` after it.
+    /// Reads `NAME=VALUE`, optionally followed by `;type=` and `;filename=`.
     fn from_str(text: &str) -> Result<Field, String> {
         let (name, rest) =
             text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(USAGE)?;
@@ -89,7 +89,7 @@ const FILE_NAME: &str = "filename=";
 /// The options that curl accepts after a value.
 const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
 
-/// The option that a text begins with, if any, and the rest of the text.
+/// Splits off the option at the start of a text, if there is one.
 fn option(text: &str) -> Option<(&'static str, &str)> {
     let text = text.trim_start().strip_prefix(';')?.trim_start();
     OPTIONS.into_iter().find_map(|option| {
@@ -98,7 +98,7 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// The text up to the next option, or the text between quotes, in which a backslash escapes quotes and itself.
+/// Splits off the text before the next option, or a quoted text, in which a backslash escapes quotes and itself.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -134,7 +134,7 @@ impl Field {
         }
     }
 
-    /// The file that the field is read from.
+    /// The file that the field's value is read from.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.value {
             Value::Text(_) => None,
@@ -187,10 +187,10 @@ fn kind_of(path: &Path) -> Option<&'static str> {
     known.map(|(_, kind)| kind)
 }
 
-/// The body of a form, in pieces, and its type. Reads the files.
+/// Builds the body of a form in pieces, and its content type. Reads the files.
 ///
 /// # Errors
-/// A file can't be read.
+/// Fails if a file cannot be read.
 pub(crate) fn body(fields: &[Field]) -> anyhow::Result<(Vec<Piece>, HeaderValue)> {
     let values = fields.iter().map(Field::read).collect::<anyhow::Result<Vec<_>>>()?;
     let boundary = boundary(&values);
@@ -206,7 +206,7 @@ fn as_it_is(text: String) -> Piece {
     Piece::Bytes(text.into())
 }
 
-/// A boundary that occurs in none of the values, and is the same in each run.
+/// Returns a boundary that occurs in no value. It is the same in each run.
 fn boundary(values: &[Piece]) -> String {
     let mut random = Rng::with_seed(0);
     loop {
@@ -221,7 +221,7 @@ fn boundary(values: &[Piece]) -> String {
 }
 
 impl Piece {
-    /// The piece as bytes, with its placeholders unfilled.
+    /// The piece as bytes, with its placeholders not filled.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text, _) => text.as_bytes(),

@@ -1,19 +1,19 @@
-//! Holds the parts of a request: method, path, headers and body. No part of the head can contain a line break.
+//! Defines the parts of a request: method, path, headers and body. No part of the head can contain a line break.
 
 use super::body::{Content, LargeFile};
 use std::iter;
 use std::sync::Arc;
 
-/// A request.
+/// The parts of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) path: &'a [u8],
     /// Two lines for each header: name and value.
     pub(crate) headers: &'a [u8],
-    /// The bytes before a large piece that all requests share, that piece, and the bytes after it.
+    /// Three pieces: the bytes before a large piece, the large piece, which all requests share, and the bytes after it.
     pub(crate) body: [&'a [u8]; 3],
-    /// A file that is the body, instead of `body`.
+    /// A file that replaces `body`.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     /// The value of the header Cookie; empty without cookies.
     pub(crate) cookie: &'a [u8],

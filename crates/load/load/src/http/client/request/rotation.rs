@@ -1,13 +1,13 @@
-//! Chooses the request of a slot: in turn, by weight, or from a list.
+//! Chooses the request of a slot: in rotation, by weight, or from a list.
 
 /// The order in which requests take turns.
 #[derive(Debug)]
 pub(crate) enum Rotation {
     /// Each of `count` requests has one turn in a round.
     Even { count: u64 },
-    /// Turns by weight: the number of turns in a round up to and including each request.
+    /// Weighted turns. Each element is the number of turns in a round for all requests up to its own.
     Weighted(Vec<u64>),
-    /// The request of each slot.
+    /// The index of the request for each slot.
     Listed(Vec<u32>),
 }
 
@@ -29,12 +29,12 @@ impl Rotation {
             Rotation::Weighted(up_to) => {
                 up_to.push(up_to.last().map_or(0, |before| *before) + u64::from(weight));
             }
-            // Requests of a list have no turns.
+            // A listed request is assigned to slots by `list`, so it has no turns.
             Rotation::Listed(_) => {}
         }
     }
 
-    /// Gives the next slot this request.
+    /// Assigns this request to the next slot.
     pub(crate) fn list(&mut self, request: u32) {
         match self {
             Rotation::Listed(list) => list.push(request),
@@ -42,7 +42,7 @@ impl Rotation {
         }
     }
 
-    /// Frees spare memory; no more requests are added.
+    /// Frees unused memory. No more requests can be added.
     pub(crate) fn complete(mut self) -> Rotation {
         match &mut self {
             Rotation::Even { .. } => {}
@@ -52,7 +52,7 @@ impl Rotation {
         self
     }
 
-    /// The request of a slot. There is at least one.
+    /// The request of a slot. The rotation must not be empty.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Rotation::Even { count } => number % count,
@@ -66,9 +66,9 @@ impl Rotation {
     }
 }
 
-/// The request that has this turn of a round. The list of requests is split in two by turns, again and again. The
-/// turns of each half are spread evenly over the turns of both, like the steps of a line among pixels
-/// (J. E. Bresenham, "Algorithm for computer control of a digital plotter", 1965).
+/// The request that has this turn of a round. The list of requests is halved by turns repeatedly. The turns of each
+/// half are spread evenly over the turns of both, like the steps of a line over pixels (J. E. Bresenham, "Algorithm for
+/// computer control of a digital plotter", 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {
@@ -137,7 +137,7 @@ mod tests {
             prop_assert_eq!(times, weights);
         }
 
-        /// After any number of turns.
+        /// Holds after any number of turns.
         #[test]
         fn each_has_had_its_share_of_turns_give_or_take_two(
             weights in prop::collection::vec(prop_oneof![Just(1_u32), 1_u32..10, 1_u32..200], 2..14),
@@ -154,7 +154,7 @@ mod tests {
             }
         }
 
-        /// Also in rounds of four, where turns of one request were once adjacent.
+        /// An earlier version gave one request adjacent turns in rounds of four.
         #[test]
         fn turns_of_two_requests_alternate_as_far_as_they_can(one in 1_u32..300, other in 1_u32..300) {
             let turns = turns(&[one, other]);
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Weights from logs are large.
+    /// Weights that come from logs can be large.
     #[test]
     fn a_round_may_have_more_turns_than_memory_could_hold() {
         let turns = turns(&[u32::MAX, u32::MAX, 1, u32::MAX]);

@@ -1,6 +1,7 @@
 //! Reads targets, the requests of a run, from a file in vegeta's formats.
 //!
-//! The http format has a request line, headers, and a body or the file of a body. Lines that begin with `#` are comments.
+//! In the http format, a target is a request line, headers, and a body or the path of a body file. Lines that begin
+//! with `#` are comments.
 //!
 //! ```text
 //! # Three targets.
@@ -16,15 +17,15 @@
 //! {"id": 1}
 //! ```
 //!
-//! The path of a body starts from the working directory, as in vegeta. A body in the file comes after a blank line, which
-//! vegeta does not know, and ends before the next line that begins with a usual method, or whose first or second word is a
-//! URL. Blank lines and comments before that line are not part of the body. The blank line before a request line may be
-//! left out. `3x GET ...` has weight 3: it is sent three times as often as a target without a weight. vegeta has no
-//! weights.
+//! A relative path of a body file is relative to the working directory, as in vegeta. A body in the file itself follows
+//! a blank line, which vegeta does not support. It ends before the next line that begins with a known method, or whose
+//! first or second word is a URL. Blank lines and comments before that line are not part of the body. The blank line
+//! before a request line is optional. `3x GET ...` has weight 3: it is sent three times as often as a target without a
+//! weight. vegeta does not support weights.
 //!
-//! The JSON format has one object a line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with
-//! `header` (an object of lists), `body` (base64) and `weight` if they are needed. A file whose first target
-//! begins with a brace is in this format.
+//! The JSON format has one object per line: `{"method": "GET", "url": "http://127.0.0.1/"}`, with the optional members
+//! `header` (an object of lists), `body` (base64) and `weight`. A file whose first target begins with a brace is in
+//! this format.
 
 use super::body::Content;
 use super::form::Piece;
@@ -41,7 +42,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// A request.
+/// A target: one request of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetSpec {
     pub(crate) method: Method,
@@ -50,7 +51,7 @@ pub(crate) struct TargetSpec {
     /// The headers in the order of the file. A name may occur more than once.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Content,
-    /// The pieces of a form. They are the body if any of them has a placeholder.
+    /// The pieces of a form. They replace the body if any of them contains a placeholder.
     pub(crate) form: Vec<Piece>,
     /// How often the request is sent, relative to the others.
     pub(crate) weight: u32,
@@ -60,15 +61,15 @@ const REQUEST: &str = "write METHOD URL, as in GET http://127.0.0.1:8080/";
 const WEIGHT: &str = "write a weight from 1 on, as in 3x GET http://127.0.0.1:8080/";
 const OBJECT: &str = r#"write for example {"method": "GET", "url": "http://127.0.0.1:8080/"}"#;
 const HEADER: &str = "write Name: value";
-/// Advice for a line that may be meant as a part of a body.
+/// Advice about a line that may have been meant as part of a body.
 const LIKE_A_REQUEST: &str = "; a body with such a line has to be in a file: @FILE";
-/// The usual methods. Another word in capitals after a blank line belongs to a body.
+/// The known methods. After a blank line, any other word in capitals belongs to a body.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 
-/// Reads a file of targets, and passes each to `take`. A file without targets is an error. Returns the files with
-/// their bodies.
+/// Reads a file of targets, and passes each target to `take`. Returns the paths of the body files. A file without
+/// targets is an error.
 ///
-/// The error is one line with the file, the line and the column.
+/// The error message is one line with the file, the line and the column.
 pub(crate) fn read(
     path: &Path,
     take: impl FnMut(TargetSpec) -> Told<()>,
@@ -121,10 +122,10 @@ struct Wrong {
     told: String,
 }
 
-/// The value read from a line; or the invalid part of the line, and the reason.
+/// A value read from a line, or the invalid part of the line and the reason.
 type Read<'line, T> = Result<T, (&'line str, String)>;
 
-/// A target that may have more lines.
+/// A target that can be continued by the next lines.
 struct Open {
     /// The line and the column of the target's URL.
     line: usize,
@@ -136,20 +137,20 @@ struct Open {
 /// The part of a target to which its next line belongs.
 enum Part {
     Headers,
-    /// The last line was blank.
+    /// The headers, if the last line was blank.
     BehindBlank,
-    /// A body, and its length if no more lines of it follow.
+    /// A body, and its length without trailing blank lines and comments.
     Body(String, usize),
 }
 
-/// Reads lines, and passes on each target when it is complete.
+/// Reads lines, and passes on each complete target.
 struct Reader<Take> {
     take: Take,
-    /// The target that may have more lines.
+    /// The target that can be continued by the next lines.
     open: Option<Open>,
-    /// The number of targets so far.
+    /// The number of targets that have been read.
     count: usize,
-    /// The body files read so far, by path.
+    /// The body files that have been read, by path.
     bodies: HashMap<String, Content>,
 }
 
@@ -191,7 +192,7 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         Ok(())
     }
 
-    /// Takes a blank line or a comment. It belongs to a body only if more lines of the body follow.
+    /// Handles a blank line or a comment. It becomes part of a body only if more lines of the body follow.
     fn skipped(&mut self, whole: &str) {
         match self.open.as_mut().map(|open| &mut open.part) {
             Some(Part::Body(body, _)) => body.push_str(whole),
@@ -214,7 +215,7 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
         self.end()
     }
 
-    /// Passes on the open target, which is complete.
+    /// Completes the open target and passes it on.
     fn end(&mut self) -> Result<(), Wrong> {
         let Some(Open { line, column, mut target, part }) = self.open.take() else {
             return Ok(());
@@ -233,8 +234,8 @@ fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Whether a line after a blank one begins a target, or seems meant to: it begins with a method or a URL. Other lines
-/// may belong to a body.
+/// Whether a line after a blank line begins a target, or seems meant to: it begins with a method or a URL. Any other
+/// line can belong to a body.
 fn begins_target(line: &str) -> bool {
     let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
     let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
@@ -242,8 +243,7 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// Whether a line begins with a word in capitals and a blank, and is not a header with a blank before
-/// its colon.
+/// Whether a line begins with a word in capitals and a space. A header with a space before its colon does not count.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
         return true;
@@ -290,7 +290,7 @@ pub(crate) fn method_and_address(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A request without headers and body. The error has the invalid part.
+/// Creates a target without headers and body. The error contains the invalid part.
 pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line, TargetSpec> {
     let method = method(name).map_err(|told| (name, told))?;
     let url = template::url(address).map_err(|told| (address, told))?;
@@ -339,7 +339,7 @@ fn parts_of_header<'line>(
     ))
 }
 
-/// The content of a body file, which is read only once.
+/// Returns the content of a body file. Each file is read only once.
 pub(crate) fn body<'line>(
     known: &mut HashMap<String, Content>,
     path: &'line str,
@@ -359,7 +359,7 @@ pub(crate) fn body<'line>(
     Ok(body)
 }
 
-/// A target in JSON.
+/// A target in the JSON format.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JsonTarget {
@@ -394,15 +394,15 @@ impl JsonTarget {
     }
 }
 
-/// The error of serde without its position, which always begins with line 1.
+/// The message of a serde error without its position, because serde sees each line as line 1.
 fn not_json(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
     format!("{told}; {OBJECT}")
 }
 
-/// The offset of the error. serde's column counts from 1 and is the last byte read that is not a blank, or 0 if no
-/// byte was read.
+/// The byte offset of an error in the line. serde's column is that of the last byte read that is not whitespace,
+/// counted from 1; it is 0 if no byte was read.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)
@@ -415,7 +415,7 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// All targets in a text, and the paths of their bodies.
+    /// Returns all targets in a text, and the paths of their body files.
     fn all(text: &str) -> Result<(Vec<TargetSpec>, Vec<String>), Wrong> {
         let mut targets = Vec::new();
         let read = parse(text, |target| {
@@ -427,7 +427,7 @@ mod tests {
         Ok((targets, bodies))
     }
 
-    /// Targets in short: method, URL, headers, body.
+    /// Formats targets briefly: method, URL, headers, body.
     fn short(text: &str) -> Vec<String> {
         let (targets, _) = all(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
         let header = |(name, value): &(HeaderName, HeaderValue)| {
@@ -473,7 +473,7 @@ mod tests {
         }
     }
 
-    /// Most tools accept a body after a blank line, so users write it.
+    /// Users write a body after a blank line because most tools accept it.
     #[test]
     fn a_body_may_follow_a_blank_line() {
         for (text, expected) in [

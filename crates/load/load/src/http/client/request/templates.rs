@@ -14,10 +14,10 @@ use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Headers that control how the request is sent. They cannot be filled.
+/// Headers that control how the request is sent. They must not contain placeholders.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// A piece of a body without placeholders is shared if it has at least this many bytes.
+/// The smallest size in bytes of a piece without placeholders that all requests share instead of copying it.
 const LARGE: usize = 1 << 16;
 
 /// A compiled request.
@@ -31,7 +31,8 @@ pub(crate) struct Templates {
 #[derive(Debug)]
 enum Body {
     AsItIs(Content),
-    /// The template before a large piece, the piece, which all requests share, and the template after it.
+    /// A body with placeholders: the template before a large piece, the piece, which all requests share, and the
+    /// template after it.
     Filled(Template, Box<[u8]>, Template),
 }
 
@@ -42,22 +43,22 @@ impl Body {
     }
 }
 
-/// Memory for a filled request.
+/// The memory of a filled request.
 #[derive(Debug, Default)]
 pub(crate) struct FilledRequest {
     path: Vec<u8>,
     headers: Vec<u8>,
-    /// The body before and after a large piece.
+    /// The body before and after the large piece.
     body: [Vec<u8>; 2],
 }
 
-/// Whether a request has a placeholder.
+/// Whether a request contains a placeholder.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Whether the body has a placeholder. Braces in the files of a form are not placeholders.
+/// Whether the body contains a placeholder. Braces in uploaded files are not placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -73,7 +74,7 @@ fn path(url: &Uri) -> &str {
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// The columns whose values have been checked, each with its place.
+    /// The columns whose values have been checked, each with the place where they are used.
     checked: HashSet<(usize, Place)>,
     /// The names of the values taken from earlier responses.
     pub(crate) taken: Vec<String>,
@@ -81,19 +82,20 @@ pub(crate) struct Compiler {
     pub(crate) uses: BTreeSet<Use>,
 }
 
-/// The use of a taken value: its number, and the place and the form that it is used in.
+/// The use of a taken value: its index, and the place and form in which it is used.
 pub(crate) type Use = (usize, Place, Form);
 
 impl Compiler {
-    /// A compiler of requests that are filled with the rows of this data.
+    /// Creates a compiler for requests that are filled with rows of this data.
     pub(crate) fn new(data: Option<Data>) -> Compiler {
         Compiler { data, ..Compiler::default() }
     }
 
-    /// Compiles a request, and checks whether all rows fit. HTTP/2 sends the host in `:authority`.
+    /// Compiles a request, and checks that the values of all rows are valid in it. HTTP/2 sends the host in
+    /// `:authority`.
     ///
     /// # Errors
-    /// A placeholder is invalid, or a row does not fit.
+    /// Fails if a placeholder is invalid, or if a row has an invalid value.
     pub(crate) fn compile(
         &mut self,
         target: &TargetSpec,
@@ -131,7 +133,7 @@ impl Compiler {
         }
     }
 
-    /// The template of the path. A segment must not become `.` or `..`, because servers would read another path.
+    /// Compiles the path. No segment may become `.` or `..`, because servers would then resolve another path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };
@@ -155,7 +157,7 @@ impl Compiler {
     ) -> anyhow::Result<Template> {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
         ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
-        // A value that is not UTF-8 has no placeholders and is sent unchanged.
+        // A value that is not UTF-8 contains no placeholders and is sent unchanged.
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             return Ok(Template::of_bytes(value.as_bytes()));
         };
@@ -166,7 +168,7 @@ impl Compiler {
         Ok(template)
     }
 
-    /// Checks that every row makes a valid host.
+    /// Checks that the values of every row form a valid host.
     fn check_host(&self, template: &Template) -> anyhow::Result<()> {
         ensure!(template.taken().next().is_none(), "this header can't have what was taken in it");
         let Some(data) = &self.data else {
@@ -176,7 +178,7 @@ impl Compiler {
             .try_for_each(|row| check_host(template, Values::of_row(row, data), &data.place(row)))
     }
 
-    /// Compiles a text, and checks whether all rows fit.
+    /// Compiles a text, and checks that the values of all rows are valid in it.
     pub(crate) fn template(&mut self, text: &str, place: Place) -> anyhow::Result<Template> {
         let Compiler { data, checked, taken, uses } = self;
         let names = Names { data: data.as_ref(), taken };
@@ -196,7 +198,7 @@ impl Compiler {
     }
 }
 
-/// Checks that these values make a valid host. The error ends with `at`, the source of the values.
+/// Checks that these values form a valid host. The error message ends with `at`, the source of the values.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
@@ -206,7 +208,7 @@ fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::
 }
 
 impl Templates {
-    /// The request with these values.
+    /// Fills the request with these values.
     pub(crate) fn fill<'a>(
         &'a self,
         method: &'a [u8],
@@ -235,7 +237,7 @@ impl Templates {
         }
     }
 
-    /// The file that is the body, if the body is a large file.
+    /// The body file, if the body is a large file.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match &self.body {
             Body::AsItIs(body) => body.file(),
@@ -243,7 +245,7 @@ impl Templates {
         }
     }
 
-    /// The length of the body; `None` if the body is filled.
+    /// The length of the body; `None` if the body contains placeholders.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

@@ -9,39 +9,40 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Where to find a value in a response.
+/// Describes where a response contains a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) part: Part,
-    /// Selects from the part: the first group of the first match, or the whole match if there is no group.
+    /// Selects a part of the text: the first group of the first match, or the whole match if the expression has no
+    /// group.
     pub(crate) regex: Option<Regex>,
 }
 
 /// A part of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// The first header of this name.
+    /// The first header with this name.
     Header(HeaderName),
     /// A JSON pointer into the body (RFC 6901).
     Json(String),
     Body,
 }
 
-/// Why a value is not found.
+/// The reason for which a value is not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// The response does not have the value.
+    /// The response does not contain the value.
     Absent,
     /// The body is not JSON.
     NoJson,
     /// The body is too long to be searched.
     TooLong,
-    /// The value is not valid in the place that uses it.
+    /// The value is not valid in a place that uses it.
     Unfit,
 }
 
 impl Missing {
-    /// The name of the failure for this reason; `name` is that of a value that is absent.
+    /// The name of the failure for this reason. `name` is the name if the value is absent.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -62,12 +63,12 @@ pub(crate) struct SearchedResponse<'a> {
 }
 
 impl<'a> SearchedResponse<'a> {
-    /// A response with this status.
+    /// Prepares the search of a response with this status.
     pub(crate) fn new(status: StatusCode, retained: &'a RetainedResponse) -> SearchedResponse<'a> {
         SearchedResponse { status, retained, whole: OnceCell::new() }
     }
 
-    /// The value as text. JSON `null` counts as absent.
+    /// Returns the value as text. JSON `null` counts as absent.
     pub(crate) fn find(&self, source: &Source) -> Result<Cow<'a, [u8]>, Missing> {
         let part = self.part(&source.part)?;
         let Some(regex) = &source.regex else { return Ok(part) };
@@ -103,7 +104,7 @@ impl<'a> SearchedResponse<'a> {
         self.retained.body().ok_or(Missing::TooLong)
     }
 
-    /// The raw JSON value at a pointer.
+    /// Returns the raw JSON value at a JSON pointer.
     pub(crate) fn json(&self, pointer: &str) -> Result<&'a RawValue, Missing> {
         let read = || serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson);
         let whole = (*self.whole.get_or_init(read))?;
@@ -115,7 +116,7 @@ impl<'a> SearchedResponse<'a> {
     }
 }
 
-/// Whether `text` is a JSON pointer (RFC 6901).
+/// Whether `text` is a valid JSON pointer (RFC 6901).
 pub(crate) fn is_pointer(text: &str) -> bool {
     let is_escape = |part: &str| part.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)

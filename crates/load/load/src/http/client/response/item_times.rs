@@ -7,31 +7,31 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Times the items of one response after the other.
+/// Times the items of a response. Used for one response after the other.
 #[derive(Debug)]
 pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
-    /// When the last part arrived.
+    /// The time at which the last part arrived.
     now: Nanos,
     seen: SeenItems,
-    /// Whether only the head of a response is awaited.
+    /// Whether only the head of the response is still of interest.
     pub(crate) is_head_enough: bool,
 }
 
 /// The items seen in a response.
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
-    /// When the request was sent.
+    /// The time at which the request was sent.
     sent: Nanos,
     first_byte: Option<Nanos>,
-    /// When each item was complete.
+    /// The time at which each item was complete.
     pub(crate) items: Vec<Nanos>,
 }
 
 impl ItemTimer {
-    /// A timer for items of this kind, with this clock.
+    /// Creates a timer for items of this kind, which reads this clock.
     pub(crate) fn new(items: Items, clock: &Pacer) -> ItemTimer {
         let (scanner, seen) = (Scanner::new(items.clone()), SeenItems::default());
         ItemTimer {
@@ -62,7 +62,7 @@ impl ItemTimer {
         self.seen.first_byte.get_or_insert(self.now);
     }
 
-    /// Takes a part of the body.
+    /// Counts the items that end in a part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         for _ in 0..self.scanner.count(part) {
             self.seen.items.push(self.now);
@@ -95,8 +95,8 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// Records a response, which may be incomplete, to a request that was due at `due`. First byte and first item are
-    /// timed from the send; the response time of the first item is timed from `due`.
+    /// Records a response, complete or not, to a request that was due at `due`. The times to the first byte and the
+    /// first item begin at the send. The response time of the first item begins at `due`.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ impl StreamTimings {
         }
     }
 
-    /// The times recorded since the last call.
+    /// Returns the times recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let empty = PARTS.map(|_| no_times());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,8 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// The times of a response that was due at 2 ms and sent at 5 ms. Each part has its delay in milliseconds.
+    /// Returns the times of a response that was due at 2 ms and sent at 5 ms. Each part is given with its delay in
+    /// milliseconds.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

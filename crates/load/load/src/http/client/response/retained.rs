@@ -1,4 +1,4 @@
-//! The headers and the body of a response, retained until values in them are looked up.
+//! Retains the headers and the body of a response until values have been looked up in them.
 
 use httparse::{EMPTY_HEADER, Response};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -6,7 +6,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 /// The longest body that is searched, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
-/// The parts of a response to retain.
+/// The parts of a response that must be retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) headers: bool,
@@ -23,7 +23,7 @@ pub(crate) struct RetainedResponse {
 }
 
 impl RetainedResponse {
-    /// Starts the next response, of which `wanted` is to be retained.
+    /// Starts the next response, of which the parts in `wanted` are retained.
     pub(crate) fn begin(&mut self, wanted: Wanted) {
         self.wanted = wanted;
         self.clear();
@@ -35,7 +35,7 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Retains the head of an HTTP/1 response, which was parsed before. Called again if the request is sent again.
+    /// Retains the head of an HTTP/1 response, which has been parsed. Called again if the request is sent again.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {
@@ -73,7 +73,7 @@ impl RetainedResponse {
         }
     }
 
-    /// The body, unless it is too long.
+    /// The body; `None` if it is longer than [`LONGEST_BODY`].
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }

@@ -10,24 +10,24 @@ use std::sync::Arc;
 /// The kind of items in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
-    /// A server-sent event with data. Events with only comments or other fields do not count.
+    /// A server-sent event with data. An event that consists only of comments or other fields does not count.
     Sse,
     /// A line that is not empty.
     Lines,
 }
 
-/// The kind of items, and the content that the first one must have.
+/// The kind of items, and the content that the first item must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// The JSON pointer (RFC 6901) at which the first item has content.
+    /// The JSON pointer (RFC 6901) to the content of the first item.
     pointer: Option<Arc<str>>,
 }
 
 impl FromStr for Items {
     type Err = String;
 
-    /// Reads `sse` or `lines`, and a JSON pointer after it.
+    /// Reads `sse` or `lines`, optionally followed by a JSON pointer.
     fn from_str(text: &str) -> Result<Items, String> {
         let (kind, pointer) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         let kind = match kind {
@@ -45,24 +45,24 @@ impl FromStr for Items {
     }
 }
 
-/// Counts the items of a body that comes in parts.
+/// Counts the items of a body that arrives in parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     kind: ItemKind,
-    /// The length of the current line, up to five characters.
+    /// The length of the current line, counted up to five characters.
     length: usize,
-    /// Whether the current line begins like a line of data.
+    /// Whether the current line begins like a data line.
     is_data: bool,
-    /// Whether the current event has a line of data.
+    /// Whether the current event has a data line.
     has_data: bool,
     is_behind_return: bool,
-    /// The number of bytes of a byte-order mark seen so far. The mark is not part of the first line.
+    /// The number of bytes of a byte-order mark seen so far. The mark does not belong to the first line.
     mark: usize,
-    /// The data kept until the first item, if that item must have content.
+    /// Searches for the first item, if that item must have content; `None` after it was found.
     first: Option<First>,
 }
 
-/// Finds the first item: the first one with content at the pointer in its JSON.
+/// Searches for the first item: the first one whose JSON has content at the pointer.
 #[derive(Clone, Debug)]
 struct First {
     pointer: Arc<str>,
@@ -78,7 +78,7 @@ impl First {
         }
     }
 
-    /// Ends the line. Its data begins after `before` bytes.
+    /// Ends the current line. Its data begins after `before` bytes.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -98,7 +98,7 @@ const MARK: &[u8; 3] = b"\xEF\xBB\xBF";
 const DATA: &[u8; 5] = b"data:";
 
 impl Scanner {
-    /// A scanner at the beginning of a body.
+    /// Creates a scanner for the start of a body.
     pub(crate) fn new(items: Items) -> Scanner {
         Scanner {
             kind: items.kind,
@@ -115,13 +115,13 @@ impl Scanner {
         }
     }
 
-    /// The number of items that end in this part.
+    /// Returns the number of items that end in this part.
     pub(crate) fn count(&mut self, part: &[u8]) -> u64 {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// The number of items that the end of the body completes: an open line counts as one, and an open event is
-    /// discarded (HTML standard, section 9.2.6).
+    /// Returns the number of items that the end of the body completes. An unfinished line counts as an item; an
+    /// unfinished event is discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
     }
@@ -168,7 +168,7 @@ impl Scanner {
         }
     }
 
-    /// Whether this event or line counts as an item. Before the first one with content, none counts.
+    /// Whether this event or line counts as an item. Items before the first one with content do not count.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);
@@ -219,7 +219,7 @@ mod tests {
             (&[][..], 0),
             (&[&*role, &null, &none, "[DONE]", "{\"choices\":[]}", "{"], 0),
             (&[&*role, &token, &token], 2),
-            // After the first one, all count, as without a pointer.
+            // After the first item with content, all items count.
             (&[&*role, &token, &none, "[DONE]"], 3),
         ] {
             let events = items_of.iter().map(|data| format!("id: 1\ndata: {data}\r\n\n"));
@@ -232,7 +232,7 @@ mod tests {
                 assert_eq!(count, counted, "{kind}: {body}");
             }
         }
-        // The data of an event may have several lines. Data of more than 1 MiB is not searched.
+        // The data of an event can span several lines. Data of more than 1 MiB is not searched.
         let long = format!("data: {{\"a\":\"{}\"}}\n\n", "x".repeat(LONGEST_BODY));
         for (body, counted) in [
             ("data: {\"a\":\ndata:1}\n\n", 1),

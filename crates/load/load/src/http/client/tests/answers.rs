@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-/// Whether the second request goes over the connection of the first.
+/// Whether the second request uses the connection of the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Connection {
     Kept,
@@ -19,7 +19,7 @@ enum Connection {
 }
 use Connection::{Gone, Kept};
 
-/// Servers whose responses have the same outcome.
+/// Servers whose responses lead to the same outcome.
 struct Servers {
     then: Then,
     /// The status or the failure of the first request.
@@ -56,7 +56,7 @@ impl Servers {
         }
     }
 
-    /// Sends two requests, with the option `more` if it is given. Returns the result of each.
+    /// Sends two requests, with the additional option `more` if there is one. Returns the result of each.
     fn run(&self, name: &str, answer: &[u8], more: Option<&str>) -> Vec<String> {
         let parts = answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });
@@ -77,7 +77,7 @@ impl Servers {
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
-                // Gives the runtime time to notice what the server has done since.
+                // This pause lets the runtime notice the server's last action.
                 sleep(Duration::from_millis(5)).await;
                 told.push(self.told(name, answer, &got));
             }
@@ -408,7 +408,7 @@ fn bytes_after_a_response() {
 
 #[test]
 fn responses_before_the_request_is_complete() {
-    // More than the buffers of a connection hold.
+    // The body does not fit into the buffers of a connection.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();

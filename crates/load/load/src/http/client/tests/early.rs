@@ -76,8 +76,8 @@ fn a_response_is_read_after_sending_has_failed() {
             }
         }
     }
-    // A broken pipe follows the server's end of the stream, which ends such a response. A reset may have cut the
-    // response off.
+    // A broken pipe follows a regular end of the stream, so a response that lasts until that end is complete. After a
+    // reset, the response may be incomplete.
     for (error, end, head, expected) in [
         (ErrorKind::BrokenPipe, END, TO_THE_END, Ok(503)),
         (ErrorKind::BrokenPipe, END, FINE_TO_THE_END, Ok(200)),
@@ -174,7 +174,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         (413, "connection: close\r\ncontent-length: 3\r\n\r\ntoo".to_owned()),
         (401, "transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n".to_owned()),
         (429, "\r\nup to the end".to_owned()),
-        // More than the buffers of a connection take.
+        // The body does not fit into the buffers of a connection.
         (503, format!("content-length: 9000000\r\n\r\n{}", "x".repeat(9_000_000))),
     ];
     let folder = TempDir::new().unwrap();
@@ -183,7 +183,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         assert_refused(&tcp(answer.clone()), &[], status);
         #[cfg(target_os = "linux")]
         assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
-        // Long responses are read in the same way whatever the transport.
+        // Long responses are read in the same way over every transport, so one transport is enough.
         if answer.len() > 1_000_000 {
             continue;
         }
@@ -199,7 +199,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
     }
 }
 
-/// The next request once waited for the server until its timeout.
+/// In an earlier version, the next request waited for the server until its timeout.
 #[test]
 fn a_server_need_not_read_a_request_that_it_has_responded_to() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

@@ -19,7 +19,7 @@ fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
 }
 
-/// Starts a server with a function that serves a connection.
+/// Starts a server that serves each connection with a function.
 fn serve_by(
     words: &str,
     serve: impl Fn(&TcpStream, &str) -> io::Result<()> + Send + 'static,
@@ -114,10 +114,10 @@ fn other_requests_fail_with_a_kind_of_their_own() {
 #[test]
 fn a_connection_that_ends_otherwise_was_not_idle() {
     let (well, hung_up, reset) = (("204", false), (HUNG_UP, false), ("connection reset", false));
-    // On a connection that was opened for the request.
+    // The connection was opened for this request.
     check(&[], "c a", &[hung_up, well]);
     check(&[], "r a", &[reset, well]);
-    // In the middle of a response.
+    // The connection ends in the middle of a response.
     check(&[], "ab a", &[well, hung_up, well]);
 }
 
@@ -129,7 +129,7 @@ fn a_request_that_is_sent_again_may_fail_as_well() {
     check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
 }
 
-/// Its traffic is the sum of both attempts.
+/// The traffic of such a request is the sum of both attempts.
 #[test]
 fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The bytes that a server reads when a request is sent with these options to a path. The value of the header Host
-/// is written as `HOST`.
+/// Returns the bytes that a server reads when a request to a path is sent with these options. The value of the Host
+/// header is replaced by `HOST`.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -27,7 +27,7 @@ fn sent(path: &str, options: &[&str]) -> String {
     String::from_utf8(request).unwrap().replace(host, "HOST")
 }
 
-/// The request's first line, its headers in the order of their names, and its body.
+/// Splits a request into its first line, its headers sorted by name, and its body.
 fn parts(request: &str) -> (String, Vec<String>, String) {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let mut lines = head.split("\r\n").map(str::to_owned);
@@ -52,7 +52,7 @@ fn all_requests_share_one_copy_of_a_body_without_placeholders() {
     }
 }
 
-/// A file of 200 MB with one placeholder once took 200 MB for each connection.
+/// In an earlier version, a file of 200 MB with one placeholder took 200 MB for each connection.
 #[test]
 fn all_requests_share_the_longest_piece_of_a_filled_body() {
     let (large, larger) = ("x".repeat(1 << 16), "y".repeat(1 << 17));
@@ -172,7 +172,8 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// The headers of a request with these headers of its own, over HTTP/1.1 or HTTP/2. The host of HTTP/2 is in the URL.
+/// The headers of a request that has these headers itself, over HTTP/1.1 or HTTP/2. With HTTP/2, the host is in the
+/// URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
@@ -317,7 +318,7 @@ fn over_http2_a_form_is_that_of_http1() {
     }
 }
 
-/// A line break in a part would start another line, or another request.
+/// A line break in a part would begin another line, or another request.
 #[test]
 fn a_part_that_could_split_a_request_is_rejected() {
     const URL: &str = "http://127.0.0.1:1/";
@@ -343,7 +344,7 @@ fn a_part_that_could_split_a_request_is_rejected() {
     ] {
         assert!(plan(url, options, PATIENCE).is_err(), "{url} {options:?}");
     }
-    // The server would wait for the rest, or take the rest for the next request.
+    // The server would wait for the missing bytes, or take the additional bytes for the next request.
     for options in [
         &["-d", "body", "-H", "Content-Length: 3"][..],
         &["-d", "body", "-H", "content-length: four"],

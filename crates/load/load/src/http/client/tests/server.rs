@@ -6,20 +6,22 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// Usually long enough for the client to read the parts before and after a pause separately. No outcome depends on it.
+/// A pause that is usually long enough for the client to read the parts before and after it separately. No test result
+/// depends on it.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The response that a server writes, and when.
+/// The response of a server, and when it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     /// The parts of the response, with a pause between two parts.
     pub(super) parts: Vec<Vec<u8>>,
-    /// Whether the response is written after the request's head. The rest of the request is never read.
+    /// Whether the response is written as soon as the request's head has been read. The rest of the request is never
+    /// read.
     pub(super) is_early: bool,
     pub(super) then: Then,
 }
 
-/// The action of a server after its response.
+/// The server's action after its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// Wait for the next request.
@@ -35,7 +37,7 @@ pub(super) enum Then {
 /// A server that runs until the process ends.
 pub(super) struct Server {
     pub(super) url: String,
-    /// The requests that the server read, each sent here after its response.
+    /// Receives each request after the server has written the response.
     pub(super) requests: Receiver<Vec<u8>>,
 }
 
@@ -78,12 +80,12 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
     }
 }
 
-/// Closes a connection that has an unread request, which resets it.
+/// Closes a connection on which a request has not been read, which resets the connection.
 fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io::Result<()> {
     let mut request = [0];
     while stream.peek(&mut request)? == 0 {}
     write(stream, answer)?;
-    // The client must read the bytes written before.
+    // Before that, the client must have time to read the bytes written.
     thread::sleep(PAUSE * 5);
     let _ = served.send(request.to_vec());
     Ok(())
@@ -136,7 +138,7 @@ fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     stream.take(length).read_to_end(request).map(drop)
 }
 
-/// A server that speaks TLS, with a certificate of its own.
+/// A TLS server configuration with a self-signed certificate.
 #[cfg(feature = "tls")]
 pub(super) fn tls_config() -> std::sync::Arc<rustls::ServerConfig> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

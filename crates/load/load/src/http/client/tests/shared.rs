@@ -64,7 +64,8 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             assert_eq!(answer.status, Err(Failure::Timeout));
             is_given_up.set(true);
         };
-        // Each request gets its response before the next one: the server reports a canceled request as an error.
+        // Each request must receive its response before the next request, because the server treats a canceled request
+        // as an error.
         let busy = async {
             while !is_given_up.get() {
                 other.send(0, Nanos::ZERO).await.0.status.unwrap();
@@ -72,11 +73,11 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             }
         };
         tokio::join!(never, busy);
-        // The session still has the connection, although no other session does.
+        // This session still holds the connection, although no other session does.
         drop(other);
         let answer = one.send(0, Nanos::ZERO).await.0;
         assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));
-        // No bytes were read from the connection meanwhile, so the connection may be broken.
+        // No bytes have been read from the connection since the request was sent, so the connection may be broken.
         assert_eq!(one.send(1, Nanos::ZERO).await.0.status, Err(Failure::Timeout));
         assert!(one.send(0, Nanos::ZERO).await.0.set_up.is_some());
     });

@@ -1,5 +1,6 @@
-//! Tests properties of random messages: the result of a response does not depend on how it is split into reads, and
-//! equals hyper's result, well-formed or not; a request is always one request, with the headers that were given.
+//! Tests properties of random messages. The result of a response does not depend on how it is split into reads, and
+//! equals hyper's result, for valid and invalid responses. A request is always read as one request, with the given
+//! headers.
 
 use super::plan;
 use crate::http::client::failure::Failure;
@@ -18,10 +19,10 @@ use proptest::sample::select;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// The result of a response: its status, its length in bytes, and whether another response may follow.
+/// The result of a response: its status, its length in bytes, and whether the connection can carry another response.
 type Outcome = Result<(u16, usize, bool), Failure>;
 
-/// Reads a response in these parts, after which the connection ends.
+/// Reads a response in these parts, and then the end of the connection.
 fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) -> Outcome {
     let mut answer = Answer::to(asked);
     let (mut unread, mut taken) = (Vec::new(), 0);
@@ -38,7 +39,7 @@ fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) 
     Ok((status.as_u16(), taken, answer.is_kept()))
 }
 
-/// Cuts bytes into parts of these sizes, again and again.
+/// Cuts bytes into parts whose sizes repeat in this order.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     for size in sizes.iter().cycle() {
@@ -79,7 +80,7 @@ fn asked() -> impl Strategy<Value = (ExpectedResponse, Method)> {
     ])
 }
 
-/// Header lines: some describe the body or the connection, others do not matter.
+/// A header line that may describe the body or the connection.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9-]{1,12}: ?[ -~]{0,20}",
@@ -175,7 +176,7 @@ proptest! {
     }
 }
 
-/// Checks that the bytes are one request with these headers and this body, besides the usual headers.
+/// Checks that the bytes are one request with these headers and this body, in addition to the usual headers.
 fn is_one(plan: &Plan, given: &[String], body: &str) -> Result<(), TestCaseError> {
     let mut memory = Memory::new();
     let [head, body_parts @ .., tail] = plan.text(plan.of_slot(0), &mut memory).parts;

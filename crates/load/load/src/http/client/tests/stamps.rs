@@ -1,4 +1,4 @@
-//! Tests the delays of requests that kernel timestamps give.
+//! Tests the delays of requests that are measured with kernel timestamps.
 
 use super::{block_on, plan, session};
 use crate::http::client::transport::http1::Connection;
@@ -59,7 +59,7 @@ impl AsyncWrite for Prompt {
     }
 }
 
-/// The timestamp of the part does not apply to the rest.
+/// A timestamp of one part does not apply to the rest of the request.
 #[test]
 fn a_request_that_is_sent_in_part_has_no_timestamp() {
     for (length, sending) in [(10, PROMPT.sending), (11, None)] {
@@ -81,7 +81,7 @@ fn a_request_that_is_sent_in_part_has_no_timestamp() {
 /// The send time is unknown, although the response has arrived.
 #[test]
 fn a_request_that_is_not_sent_yet_has_no_timestamp() {
-    // More than the buffers of a connection hold.
+    // The body does not fit into the buffers of a connection.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
@@ -91,7 +91,7 @@ fn a_request_that_is_not_sent_yet_has_no_timestamp() {
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
-        // The server reads nothing until the other end of the channel is dropped.
+        // Blocks until the other end of the channel is dropped, and reads nothing until then.
         over.recv().unwrap_err();
     });
     let options = ["--kernel-timestamps", "--body-file", path.to_str().unwrap()];

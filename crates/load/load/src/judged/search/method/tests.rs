@@ -1,4 +1,4 @@
-//! Tests of searches against simulated targets.
+//! Tests searches with simulated targets.
 
 use super::*;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const BOUNDS: Bounds =
     Bounds { from: 100.0, min: 1.0, max: 1e9, precision: 0.02, max_steps: 1_000 };
 
-/// Searches a system, and returns the steps too.
+/// Searches for the limit of a system. Also returns the steps.
 fn search(bounds: Bounds, mut system: impl FnMut(f64) -> Outcome) -> (Conclusion, Vec<Step>) {
     let mut search = Search::new(bounds);
     let mut steps = Vec::new();
@@ -21,7 +21,7 @@ fn limit(at: f64) -> impl Fn(f64) -> Outcome {
     move |hz| if hz <= at { Outcome::Kept } else { Outcome::Broken }
 }
 
-/// As many steps as doublings, halvings of the bracket, and repetitions can take.
+/// The largest number of steps that doublings, halvings of the bracket and repetitions can take.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a hundred")]
 fn most_steps(bounds: Bounds, at: f64) -> usize {
     let bracket = (at / bounds.from).log2().abs().ceil() + 2.0;
@@ -82,7 +82,7 @@ fn a_generator_that_fails_just_below_the_targets_limit_does_not_hide_it() {
 
 #[test]
 fn one_wrong_step_is_outvoted() {
-    // The only wrong result is the first step above 400.
+    // The only wrong result is that of the first step above 400.
     let mut told = false;
     let (conclusion, _) = search(BOUNDS, |hz| {
         if hz > 790.0 && !told {
@@ -91,12 +91,12 @@ fn one_wrong_step_is_outvoted() {
         }
         limit(3_000.0)(hz)
     });
-    // It is noticed when the bracket below 800 is narrow, and the search goes on from there.
+    // The search notices the wrong result when the bracket below 800 is narrow, and goes on from there.
     let Conclusion::Found { kept, broken } = conclusion else { panic!("{conclusion:?}") };
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
 
-/// The generator fails just below it, so the wrong result is not a side of the bracket.
+/// The generator fails just below this step, so the wrong result is not an end of the bracket.
 #[test]
 fn one_wrong_step_above_the_generators_limit_is_outvoted() {
     let bounds = Bounds { from: 1_000.0, min: 1.0, max: 1e6, precision: 0.05, max_steps: 1_000 };
@@ -127,7 +127,7 @@ fn contradictions_are_reported() {
     assert_eq!(search.conclusion(), Conclusion::Found { kept: 800.0, broken: 808.7 });
 }
 
-/// Nothing is known of a rate at which only the generator was too slow.
+/// A rate at which only the generator was too slow shows nothing about the target.
 #[test]
 fn a_step_that_was_not_judged_has_missed_nothing() {
     let mut search = Search::new(Bounds { max_steps: 1, ..BOUNDS });
@@ -170,7 +170,7 @@ proptest! {
         prop_assert!(count <= most, "{count} steps, at most {most}");
     }
 
-    /// Near the limit either result may occur, in a band of 10 %; further away, all results are right.
+    /// Within 10 % of the limit, either result can occur; further away, all results are right.
     #[test]
     fn noise_moves_the_answer_no_further_than_the_noise_goes(
         bounds in bounds(), above in -2.5..5.5, luck in proptest::collection::vec(any::<bool>(), 64),
@@ -191,7 +191,7 @@ proptest! {
         prop_assert!(steps.len() < 120, "{} steps", steps.len());
     }
 
-    /// The generator's limit is never reported as the target's.
+    /// The generator's limit is never reported as the limit of the target.
     #[test]
     fn the_generators_limit_is_reported_as_such(bounds in bounds(), above in -2.9..5.5) {
         let at = bounds.from * 10_f64.powf(above);
@@ -202,11 +202,11 @@ proptest! {
         };
         prop_assert!(kept <= at && at < limit, "{conclusion:?} {at}");
         prop_assert!(limit <= kept * (1.0 + bounds.precision), "{conclusion:?}");
-        // Each failure is repeated twice. One rate more is tried, a little above.
+        // Each failure is repeated twice. One more rate, a little higher, is tried.
         prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
     }
 
-    /// Whatever happens: the search ends, stays within its bounds, and has no rate that it knows.
+    /// Whatever the results, the search ends, stays within its bounds, and repeats no rate whose result it knows.
     #[test]
     fn anything_may_happen(
         bounds in bounds(), outcomes in proptest::collection::vec(0..3, 1_000),
