@@ -68,8 +68,8 @@ fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
     })
 }
 
-/// A node that does not know of a change starts slots that no longer exist. It reports these starts, and the account is
-/// correct again.
+/// A node that does not know of a change starts slots that no longer exist. It counts these starts, and is correct
+/// again later.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
