@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a node does after it has been without the store for too long.
+/// The behaviour of a node after it has been without the store for too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenBlind {
     /// The node starts nothing until the store is available again.

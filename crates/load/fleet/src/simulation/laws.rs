@@ -81,7 +81,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
         });
         println!("{outcome:?}");
         assert!(outcome.closes && outcome.expected == hours * 3_600, "{outcome:?}");
-        // What remains are the frames of the last minute and of two chunks.
+        // Only the frames of the last minute and of two chunks may not be counted yet.
         assert!(outcome.counted + 6 + 128 >= 360 * hours, "{outcome:?}");
         outcome
     };
