@@ -67,7 +67,7 @@ pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     Ok(of_wing.map(|member| member.name).collect())
 }
 
-/// Prints each forbidden dependency and each forbidden hidden item. Returns true if nothing is forbidden.
+/// Prints each forbidden dependency and each forbidden hidden item. Returns whether nothing is forbidden.
 pub(crate) fn check(crates: &Path) -> bool {
     let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
     let wrong = members.map(|members: Vec<Member>| wrong(&members));
