@@ -94,8 +94,8 @@ impl User {
         self.runs(&self.home, self.line("nanopace run "))
     }
 
-    /// Checks that the numbers of dependencies are exactly those of the record. They cannot change by chance, because
-    /// the registry has the versions of Cargo.lock.
+    /// Checks that the numbers of dependencies equal those of the record. The numbers are reproducible, because the
+    /// registry has the versions of Cargo.lock.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;
         let line = |package: Published| {
@@ -137,8 +137,8 @@ impl User {
         succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
     }
 
-    /// Returns the `PATH` of the user: the programs that cargo installed for this user, the current compiler, and the
-    /// system.
+    /// Returns the `PATH` of the user, which has the folders of the programs that cargo installed for this user, of the
+    /// current compiler, and of the system.
     fn path(&self) -> Result<std::ffi::OsString, String> {
         let usual = env::var_os("PATH").unwrap_or_default();
         let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);

@@ -9,8 +9,8 @@ use syn::{Attribute, Item, Meta};
 /// The path of a module from the crate's root. The path of the root is empty.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Reads the modules of the crate in the folder, from `src/lib.rs` or `src/main.rs` on. Modules inside another module's
-/// file, and modules for tests, are not listed.
+/// Returns the parsed files of all modules of the crate in the folder, starting from `src/lib.rs` or `src/main.rs`.
+/// Modules that are compiled only for tests are left out.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }

@@ -154,10 +154,10 @@ mod tests {
         for (code, expected) in [
             ("use crate::b::B;", &["a -> b"][..]),
             ("use super::b::c::C;", &["a -> b"]),
-            // The name is re-exported by the root, and then defined by the root.
+            // The root re-exports `B`, and counts as the module that defines `Other`.
             ("use crate::B;", &["a -> b"]),
             ("use crate::Other;", &["a -> "]),
-            // The first name belongs to another crate, and the second one is defined in the same file.
+            // `Serialize` belongs to another crate, and `A` is defined in the same file.
             ("use serde::Serialize; struct A; fn f(_: A, _: Serialize) {}", &[]),
             ("mod inner { fn f() { super::super::b::g(); } }", &["a -> b"]),
             ("fn f() { vec![crate::b::g()]; }", &["a -> b"]),

@@ -1,5 +1,5 @@
-//! Tests runs with shapes, random arrivals, shards and recordings. The slots that are due do not depend on the speed of
-//! the machine: they are those that a plan of the same load lists.
+//! Tests runs with shapes, random arrivals, shards and recordings. On a machine of any speed, exactly the slots that a
+//! plan of the same load lists must be due.
 
 use crate::command::object;
 use crate::running::{output, refusal, side_by_side};

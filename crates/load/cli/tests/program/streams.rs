@@ -27,8 +27,8 @@ fn run(args: &[&str]) -> (Value, String) {
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Starts a server that pauses before each event. It sends this number of events, or events without end. Returns its
-/// URL.
+/// Starts a server that pauses before each event, and returns its URL. Each response contains this number of events, or
+/// never ends.
 fn server(events: Option<u32>) -> String {
     let address = serving(move |mut stream, connection| {
         stream.set_nodelay(true)?;
