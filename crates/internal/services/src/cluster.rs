@@ -1,4 +1,4 @@
-//! A cluster of servers.
+//! Runs a cluster of store servers.
 
 use crate::engine::Engine;
 use crate::server::Server;
@@ -13,22 +13,22 @@ const AGREES: Duration = Duration::from_secs(30);
 /// The number of slots of a cluster.
 const SLOTS: u32 = 16_384;
 
-/// The milliseconds after which a silent server counts as dead.
+/// The time in milliseconds after which a server that does not respond counts as dead.
 const SILENT_MS: &str = "500";
 
-/// Three servers that share the slots of a cluster, and optional replicas.
+/// Three servers that share the slots of a cluster, and a fourth one that can become a replica.
 #[derive(Debug)]
 pub struct Cluster {
-    /// The three servers that own slots at first, in the order of their slots, and then the replicas.
+    /// The three servers that own slots at first, in the order of their slots, and then the fourth server.
     pub servers: Vec<Server>,
 }
 
 impl Cluster {
-    /// Starts a cluster, and waits until its servers agree on it.
+    /// Starts a cluster, and waits until its servers agree on its state.
     ///
     /// # Errors
     ///
-    /// If a server does not start, or they do not agree.
+    /// Fails if a server does not start, or the servers do not agree.
     pub fn start(engine: Engine) -> io::Result<Cluster> {
         let start = || {
             let server = Server::with(engine).setting("cluster-enabled", "yes");
@@ -52,29 +52,29 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The URL for clients, with the addresses of all servers.
+    /// Returns the URL for clients, with the addresses of all servers.
     #[must_use]
     pub fn url(&self) -> String {
         let servers: Vec<_> = self.servers.iter().map(|it| it.address().to_string()).collect();
         format!("redis://{}/", servers.join(","))
     }
 
-    /// Returns the slot of a key, and the index of the server that owned it at first.
+    /// Returns the slot of a key, and the index of the server that owned the slot at first.
     ///
     /// # Errors
     ///
-    /// If the server does not respond.
+    /// Fails if the first server does not respond.
     pub fn slot(&self, key: &str) -> io::Result<(u32, usize)> {
         let slot = number(&self.servers[0].ask(&format!("CLUSTER KEYSLOT {key}"))?)?;
         let owner = (0..3).find(|number| slot < SLOTS * (number + 1) / 3).unwrap_or(2);
         Ok((slot, owner as usize))
     }
 
-    /// Makes the last server a replica of another one, and waits until it has all its data.
+    /// Makes the fourth server a replica of the server with this index, and waits until the replica has its data.
     ///
     /// # Errors
     ///
-    /// If that fails.
+    /// Fails if a server does not respond, or the replica does not connect in time.
     pub fn replicate(&self, server: usize) -> io::Result<()> {
         let (id, replica) = (self.id(server)?, &self.servers[3]);
         replica.ask(&format!("CLUSTER REPLICATE {id}"))?;
@@ -83,11 +83,11 @@ impl Cluster {
         })
     }
 
-    /// Moves a slot with its keys to another server.
+    /// Moves a slot with its keys from one server to another.
     ///
     /// # Errors
     ///
-    /// If that fails.
+    /// Fails if a server does not respond or reports an error.
     pub fn move_slot(&self, slot: u32, from: usize, to: usize) -> io::Result<()> {
         let (source, target) = (&self.servers[from], &self.servers[to]);
         let set = |state: &str| format!("CLUSTER SETSLOT {slot} {state}");
@@ -110,7 +110,7 @@ impl Cluster {
         Ok(texts(&answer).concat())
     }
 
-    /// Waits until all servers agree.
+    /// Waits until the response of every server to `command` contains `text`.
     fn wait_for(&self, command: &str, text: &str) -> io::Result<()> {
         wait_until(text, || {
             let says = |server: &Server| Ok(server.ask(command)?.contains(text));

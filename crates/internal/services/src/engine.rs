@@ -1,4 +1,4 @@
-//! Names the store programs and how to install them.
+//! Lists the store programs, and tells how to install them.
 
 use std::env;
 use std::fmt;
@@ -16,14 +16,14 @@ impl Engine {
     /// All engines.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
 
-    /// Whether its program is on `PATH`.
+    /// Whether the program is on `PATH`.
     #[must_use]
     pub fn is_installed(self) -> bool {
         let path = env::var_os("PATH").unwrap_or_default();
         env::split_paths(&path).any(|folder| folder.join(self.program()).is_file())
     }
 
-    /// The name of the program. Debian's package has the same name.
+    /// Returns the name of the program. Debian's package has the same name.
     #[must_use]
     pub fn program(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// How to install the program, in one line.
+    /// Returns a line that tells how to install the program.
     #[must_use]
     pub fn how_to_install(self) -> &'static str {
         match self {

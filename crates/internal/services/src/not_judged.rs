@@ -5,12 +5,12 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::thread;
 
-/// Names a file. Each test that was not judged appends a line to it.
+/// The environment variable with the path of a file. Each test that is not judged appends a line to that file.
 const FILE: &str = "NANOPACE_NOT_JUDGED";
 
-/// Reports that this thread's test was not judged because the machine did not run it in time: prints the reason and
-/// appends it to the file in `NANOPACE_NOT_JUDGED`. `cargo xtask test` sets the variable, runs such tests once more,
-/// alone, and lists them.
+/// Reports that the test on this thread is not judged, because the machine did not run it in time. Prints the reason,
+/// and appends it to the file in `NANOPACE_NOT_JUDGED`. `cargo xtask test` sets this variable, runs such tests once
+/// more, alone, and lists the tests that are still not judged.
 pub fn not_judged(reason: &str) {
     println!("NOT JUDGED: {reason}");
     let Some(file) = env::var_os(FILE) else { return };

@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The period of the checks for new connections.
+/// The time between two checks for new connections.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// A TCP proxy on loopback, in its own threads. It can be changed while it runs. Dropping it closes all
-/// its connections.
+/// A TCP proxy on loopback that runs in its own threads. Its behaviour can be changed at any time. All its connections
+/// are closed when this is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -26,11 +26,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy for this address, which forwards everything at once.
+    /// Starts a proxy for the server at this address. At first, the proxy forwards all data without a delay.
     ///
     /// # Errors
     ///
-    /// If there is no free port.
+    /// Fails if there is no free port.
     pub fn start(upstream: SocketAddr) -> io::Result<Self> {
         let listener = port::listen()?;
         let address = listener.local_addr()?;
@@ -42,38 +42,38 @@ impl Proxy {
         Ok(Self { address, rules, acceptor })
     }
 
-    /// The address on which it listens.
+    /// Returns the address on which the proxy listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL for clients of a server without a password.
+    /// Returns the URL for clients, for a server without a password.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://{}/", self.address)
     }
 
-    /// Delays everything from now on by this time in each direction, in order.
+    /// Delays all later data by this time in each direction. The order of the data stays the same.
     pub fn delay(&self, one_way: Duration) {
         self.rules.change(|now| now.delay = one_way);
     }
 
-    /// Closes all connections and treats new ones as `new` states until [`mend`](Self::mend).
+    /// Closes all connections. Until [`mend`](Self::mend) is called, new connections are treated as `new` says.
     pub fn cut(&self, new: NewConnections) {
         self.rules.cut(new);
     }
 
-    /// Accepts new connections again.
+    /// Accepts and serves new connections again.
     ///
     /// # Errors
     ///
-    /// If another process now listens on the port.
+    /// Fails if another process now listens on the port.
     pub fn mend(&self) -> io::Result<()> {
         self.rules.mend(self.address)
     }
 
-    /// Sends new connections to another server, as after a failover, and closes the existing ones.
+    /// Closes the existing connections, and connects new ones to another server, as after a failover.
     pub fn redirect(&self, upstream: SocketAddr) {
         self.rules.change(|now| {
             now.upstream = upstream;
@@ -81,20 +81,20 @@ impl Proxy {
         });
     }
 
-    /// Drops the next `n` replies: the server has executed the command, and the connection is closed instead.
-    /// Data that the server sends at once counts as one reply, including the replies to the first commands of a
-    /// connection.
+    /// Drops the next `n` replies: the server executes the command, but the proxy closes the connection instead of
+    /// sending the reply. Data that the server sends together counts as one reply, including the replies to the first
+    /// commands of a connection.
     pub fn drop_replies(&self, n: usize) {
         self.rules.change(|now| now.replies_to_drop = n);
     }
 
-    /// Holds everything that is sent on the open connections until [`release`](Self::release), even if the
-    /// client disconnects. Later connections are not held.
+    /// Holds all requests on the open connections until [`release`](Self::release) is called, even if the client
+    /// disconnects. Requests on later connections are not held.
     pub fn hold_requests(&self) {
         self.rules.change(rules::State::hold);
     }
 
-    /// Sends the held data to the server.
+    /// Sends the held requests to the server.
     pub fn release(&self) {
         self.rules.change(rules::State::release);
     }
@@ -109,7 +109,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Serves new connections until the proxy is dropped.
+/// Accepts and serves connections until the proxy is dropped.
 fn accept(rules: &Arc<Rules>) {
     while let Some(accepted) = rules.accept() {
         match accepted {

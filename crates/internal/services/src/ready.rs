@@ -4,11 +4,11 @@ use crate::wire;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The timeout of one check.
+/// The time limit of one check.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Whether the process with this number responds to PING at this address. Another process on the port
-/// does not count.
+/// Whether the server at this address responds to PING and has this process number. Another process that listens on the
+/// port does not count.
 pub(crate) fn answers(address: SocketAddr, process: u32, password: Option<&str>) -> bool {
     let number = format!("process_id:{process}\r\n");
     let user = password.map(|password| format!("AUTH {password}\r\n")).unwrap_or_default();

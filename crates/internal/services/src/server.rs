@@ -15,16 +15,16 @@ use tempfile::TempDir;
 /// The time limit for the start of a server on a busy machine.
 const START: Duration = Duration::from_secs(20);
 
-/// The configuration file of a sentinel, which the sentinel rewrites.
+/// The configuration file of a sentinel. The sentinel also writes to this file.
 const SENTINEL: &str = "sentinel.conf";
 
 /// The file with the server's output.
 const OUTPUT: &str = "output.txt";
 
-/// The number of ports to try.
+/// The maximum number of ports to try.
 const ATTEMPTS: u32 = 20;
 
-/// The options of a server. By default it keeps no data, has no password and uses any free port.
+/// The options of a server. By default, a server keeps no data on disk, has no password and uses any free port.
 #[derive(Clone, Debug)]
 pub struct Options {
     engine: Engine,
@@ -37,28 +37,29 @@ pub struct Options {
 }
 
 impl Options {
-    /// Uses this port.
+    /// Makes the server listen on this port.
     #[must_use]
     pub fn port(mut self, port: u16) -> Self {
         self.port = Some(port);
         self
     }
 
-    /// Uses this folder for its files, not a temporary one.
+    /// Stores the server's files in this folder instead of a temporary one.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Keeps an append-only file, flushed with each command, so that [`Server::restart`] finds all data.
+    /// Makes the server keep an append-only file, and flush it after each command, so that no data is lost in a
+    /// [`Server::restart`].
     #[must_use]
     pub fn append_only(mut self) -> Self {
         self.append_only = true;
         self
     }
 
-    /// Requires a password of letters and digits.
+    /// Makes the server require this password, which consists of letters and digits.
     #[must_use]
     pub fn password(mut self, password: impl Into<String>) -> Self {
         self.password = Some(password.into());
@@ -72,8 +73,8 @@ impl Options {
         self
     }
 
-    /// Runs a sentinel, which watches over the store with this name whose master is at this address. It
-    /// decides alone that a master is dead, after half a second.
+    /// Makes the server a sentinel that monitors the store called `name`, whose master has this address. If the master
+    /// does not respond for half a second, this sentinel alone decides that it is dead.
     #[must_use]
     pub fn sentinel(mut self, name: &str, master: SocketAddr) -> Self {
         let (ip, port) = (master.ip(), master.port());
@@ -88,7 +89,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// If its program cannot be run, the port is taken, or it does not respond in 20 s.
+    /// Fails if the program cannot be run, the port is taken, or the server does not respond within 20 s.
     pub fn start(mut self) -> io::Result<Server> {
         let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
         let folder = self.folder.take();
@@ -101,7 +102,7 @@ impl Options {
         Ok(Server { child, port, options: self, folder, _temporary: temporary })
     }
 
-    /// Another process may take the port before the server does; then the next port is tried.
+    /// Runs the server on a free port. If another process takes the port first, tries another port.
     fn run_anywhere(&self, folder: &Path) -> io::Result<(Child, u16)> {
         let attempt = || -> io::Result<(Child, u16)> {
             let port = port::free()?;
@@ -144,7 +145,7 @@ impl Options {
         Ok(child)
     }
 
-    /// Adds how to install the program, if it is missing.
+    /// Adds the installation advice to the error if the program is missing.
     fn told(&self, error: io::Error) -> io::Error {
         let (program, how) = (self.engine.program(), self.engine.how_to_install());
         match error.kind() {
@@ -174,7 +175,7 @@ impl Options {
     }
 }
 
-/// A server, as a child process on loopback. It is killed when this is dropped.
+/// A server that runs as a child process on loopback. The process is killed when this is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -185,16 +186,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server that keeps no data, on a free port; it responds when this returns.
+    /// Starts a server that keeps no data on disk, on a free port, and waits until the server responds.
     ///
     /// # Errors
     ///
-    /// As for [`Options::start`].
+    /// Fails for the same reasons as [`Options::start`].
     pub fn start(engine: Engine) -> io::Result<Self> {
         Self::with(engine).start()
     }
 
-    /// Options for a server.
+    /// Returns the default options for a server of this engine.
     #[must_use]
     pub fn with(engine: Engine) -> Options {
         Options {
@@ -208,13 +209,13 @@ impl Server {
         }
     }
 
-    /// The address on which it listens.
+    /// Returns the address on which the server listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         port::address(self.port)
     }
 
-    /// The URL for clients, with the password.
+    /// Returns the URL for clients, including the password.
     #[must_use]
     pub fn url(&self) -> String {
         let password = self.options.password.as_ref();
@@ -222,27 +223,27 @@ impl Server {
         format!("redis://{user}{}/", self.address())
     }
 
-    /// The response of a server without a password to a command of words without spaces, as the server
-    /// writes it.
+    /// Sends a command to a server without a password, and returns the response as the server writes it. The words of
+    /// the command must not contain spaces.
     ///
     /// # Errors
     ///
-    /// If the server responds with an error or not at all.
+    /// Fails if the server responds with an error or not at all.
     pub fn ask(&self, command: &str) -> io::Result<String> {
         wire::ask(self.address(), command)
     }
 
-    /// The folder with its files.
+    /// Returns the folder with the server's files.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Stops the process with SIGSTOP: connections stay open, and nothing is answered.
+    /// Stops the process with SIGSTOP. Connections stay open, but get no responses.
     ///
     /// # Errors
     ///
-    /// If the process has ended.
+    /// Fails if the process has ended.
     pub fn stop(&self) -> io::Result<()> {
         self.signal(Signal::STOP)
     }
@@ -251,7 +252,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the process has ended.
+    /// Fails if the process has ended.
     pub fn go_on(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
@@ -261,12 +262,12 @@ impl Server {
         end(&mut self.child);
     }
 
-    /// Kills the process if it runs, and starts it again with the same options, port and folder. It is empty
-    /// or has the data of its append-only file.
+    /// Kills the process if it still runs, and starts the server again with the same options, port and folder. The new
+    /// process has the data of the append-only file, or no data without such a file.
     ///
     /// # Errors
     ///
-    /// As for [`Options::start`].
+    /// Fails for the same reasons as [`Options::start`].
     pub fn restart(&mut self) -> io::Result<()> {
         self.kill();
         self.child = self.options.run(self.port, &self.folder)?;
@@ -284,7 +285,7 @@ impl Drop for Server {
     }
 }
 
-/// A process that has ended needs no signal. Its number stays reserved until it is waited for.
+/// Kills a process and waits for its end. Errors are ignored: they mean that the process has ended already.
 fn end(child: &mut Child) {
     child.kill().ok();
     child.wait().ok();

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The time limit for a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The response to a command, as the server writes it. An error response is returned as an error.
+/// Sends a command, and returns the response as the server writes it. An error response becomes an error.
 pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     let answer = exchange(address, command, PATIENCE)?;
     if answer.starts_with('-') {
@@ -16,7 +16,7 @@ pub(crate) fn ask(address: SocketAddr, command: &str) -> io::Result<String> {
     Ok(answer)
 }
 
-/// The responses to commands, one per line, until the server disconnects, because then all have arrived.
+/// Sends commands, one per line, and reads all responses until the server disconnects.
 pub(crate) fn exchange(
     address: SocketAddr,
     commands: &str,
@@ -28,13 +28,13 @@ pub(crate) fn exchange(
     stream.shutdown(Shutdown::Write)?;
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {
-        // The server may disconnect before it has read everything.
+        // The server may disconnect before it has read all commands.
         Err(error) if error.kind() != ErrorKind::ConnectionReset => Err(error),
         _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
     }
 }
 
-/// The strings in a response, without lengths and counts.
+/// Returns the strings in a response, without lengths and counts.
 pub(crate) fn texts(answer: &str) -> Vec<&str> {
     let lines = answer.lines().filter(|line| !line.starts_with(['*', '$']));
     lines.map(|line| line.trim_start_matches([':', '+'])).collect()

@@ -100,7 +100,8 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// A server that another test starts meanwhile inherits the listener until its program begins.
+/// Whether a connection to the address is refused soon. It may be accepted for a moment, because a server that another
+/// test is starting inherits the listener until its program begins.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));

@@ -1,5 +1,5 @@
-//! Draws a fleet on this machine: four processes share a load, one is killed, and another joins. The picture shows
-//! the starts that the processes recorded, and the account.
+//! Draws a picture of a fleet on this machine. Four processes share a load, then one of them is killed and another one
+//! joins. The picture shows the starts that the processes recorded, and the account.
 
 mod plot;
 mod record;
@@ -15,11 +15,11 @@ use std::{env, fs};
 
 /// The number of nodes at the beginning.
 const NODES: usize = 4;
-/// When the second node is killed and when another node joins, in milliseconds.
+/// The times at which the second node is killed and another node joins, in milliseconds.
 const KILL_MS: u64 = 4_000;
 const JOIN_MS: u64 = 6_000;
 
-/// The options: the load, and the file of the picture.
+/// The options: the rate, and the file for the picture.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// The rate of all nodes together, from 100/s to 20k/s
@@ -30,17 +30,17 @@ pub struct Options {
     svg: PathBuf,
 }
 
-/// Each start is written to a file, so a higher rate would measure the disk.
+/// Parses a rate up to a limit. Each start is written to a file, so at higher rates the disk would slow the nodes down.
 fn shown_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let is_shown = (100.0..=20_000.0).contains(&rate.as_hz());
     is_shown.then_some(rate).ok_or_else(|| "write a rate from 100/s to 20k/s".to_owned())
 }
 
-/// Makes the run, draws it and prints its account.
+/// Runs the fleet, draws the picture and prints the account.
 ///
 /// # Errors
-/// If no store can be started, the run stops early, or its account is wrong.
+/// Fails if no store can be started, the run stops early, or the account is wrong.
 pub fn run(options: &Options) -> Result<()> {
     let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
     let engine = engine.with_context(|| {
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Makes the run and records the faults.
+/// Runs the fleet, and records its faults.
 fn perform(server: &Server, rate: Rate) -> Result<(Outcome, Vec<Event>)> {
     let shape = format!("hold {rate} {}s", LENGTH.as_secs());
     let mut trial = Trial::begin(&env::current_exe()?, &server.url(), &shape, NODES)?;

@@ -1,5 +1,5 @@
-//! Runs the nodes of a fleet as processes, so that they can be killed and frozen, and checks the run's account
-//! against the starts that they recorded.
+//! Runs the nodes of a fleet as processes that can be killed and frozen, and checks the account of the run against the
+//! starts that the nodes recorded.
 
 pub mod chaos;
 mod member;

@@ -1,4 +1,4 @@
-//! Trials of the project: processes, servers and threads under faults, and checks that every guarantee holds.
+//! Tests the project with real processes, servers and threads under faults, and checks that every guarantee holds.
 
 pub mod demo;
 pub mod fleet;

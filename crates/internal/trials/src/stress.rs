@@ -1,7 +1,7 @@
 //! Runs random rounds with real threads on a real clock, and checks laws that must hold in each round.
 //!
-//! No law is about a duration. The laws are the guarantees of the engine's documentation, and they are judged
-//! only by the results of its public calls.
+//! The laws are the guarantees in the engine's documentation. They are checked only against the results of public
+//! calls, and no law depends on how long something takes.
 
 mod allowance;
 mod changer;
@@ -20,7 +20,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The time limit of a round, which usually takes some tenths of a second.
+/// The time limit of a round. A round usually takes some tenths of a second.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
@@ -45,10 +45,10 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// Makes rounds until the number or the time is reached.
+/// Runs rounds until their number or the time is reached.
 ///
 /// # Errors
-/// With the law that was broken.
+/// Returns the law that was broken.
 pub fn run(options: &Options) -> Result<()> {
     let seed = options.seed.unwrap_or_else(seed_from_time);
     println!("seed {seed}");
@@ -80,7 +80,7 @@ fn all_rounds(options: &Options, first_seed: u64) -> Result<String, String> {
     Ok(format!("{rounds} rounds, {starts} starts"))
 }
 
-/// Runs one round. If it fails, panics or hangs, the error contains the command that repeats it.
+/// Runs one round. If the round fails, panics or hangs, the error contains the command that repeats it.
 fn watched_round(seed: u64) -> Result<u64, String> {
     let scenario = Scenario::draw(seed);
     let text = format!(

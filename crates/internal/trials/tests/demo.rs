@@ -1,4 +1,4 @@
-//! The demonstration of a fleet.
+//! Tests the demonstration of a fleet.
 
 use std::fs;
 use std::path::PathBuf;

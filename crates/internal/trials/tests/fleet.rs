@@ -1,4 +1,4 @@
-//! Small fleets with real servers.
+//! Tests small fleets with real servers.
 
 use nanopace::Grant;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
@@ -10,14 +10,15 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The length of a frame. A node that stalls for longer may be too late for slots: they are lost or started twice.
+/// The length of a frame. A node that stalls for longer may be too late for its slots, which are then lost or started
+/// twice.
 const FRAME: Duration = Duration::from_millis(100);
 
 fn fleet(url: &str, name: &str) -> Fleet {
     Fleet::new(url, name).unwrap().frame(FRAME)
 }
 
-/// Returns the result of `test` and the longest time in which this process was not scheduled meanwhile.
+/// Returns the result of `test`, and the longest time in which this process was not scheduled during the test.
 fn watched<T: Send>(test: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let test = scope.spawn(test);
@@ -36,7 +37,7 @@ fn drain(node: &Node) -> Vec<Grant> {
     std::iter::from_fn(|| node.pacer().acquire().ok()).collect()
 }
 
-/// All starts of this number of nodes, which take part in the run `test` until its end.
+/// Returns all starts of this number of nodes, which take part in the run `test` until its end.
 fn starts_of(server: &Server, shape: &str, nodes: u32) -> Vec<Grant> {
     let start = || {
         let fleet = fleet(&server.url(), "test").shape(shape.parse().unwrap());
@@ -74,7 +75,7 @@ fn nodes_share_a_load() {
     }
 }
 
-/// The report becomes final, because nothing can ask the node to finish.
+/// Dropping the node makes its report final, because the node cannot be finished any more.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_report_of_a_node_that_is_dropped_is_kept() {
@@ -133,7 +134,7 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
                     }
                     node.leave().unwrap();
                     drain(&node);
-                    // Slots that would have been due meanwhile are not expected.
+                    // Slots that would be due during this time are not expected.
                     thread::sleep(Duration::from_millis(500));
                     node.not_started(3).unwrap();
                     node.finish(Vec::new()).unwrap()
@@ -155,7 +156,7 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
     }
 }
 
-/// For the store, the other node has died when it is cut off. The survivor settles its slots.
+/// The store considers the other node dead after it is cut off, and the survivor settles its slots.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_survivor_of_a_node_that_died_late_is_the_last_node() {
@@ -219,7 +220,7 @@ fn a_node_whose_store_hangs_ends_within_seconds() {
     server.stop().unwrap();
     let began = Instant::now();
     assert!(node.finish(Vec::new()).is_err());
-    // At most about 12 s on an idle machine.
+    // It takes at most about 12 s on an idle machine.
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
@@ -275,7 +276,7 @@ fn slot_and_time_limits_of_one_node_do_not_end_its_part() {
     assert!(starts == 200 || stalled > FRAME, "{starts}");
 }
 
-/// One node of the previous run has not finished.
+/// A node of the previous run has not finished.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_waits_for_the_previous_run_reports_it() {

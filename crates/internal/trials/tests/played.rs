@@ -1,4 +1,4 @@
-//! The store of a simulated fleet decides like a real one.
+//! Checks that the store of a simulated fleet makes the same decisions as a real one.
 
 use nanopace_fleet::simulation::play_beside;
 use nanopace_services::{Engine, Server};

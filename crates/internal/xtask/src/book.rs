@@ -1,17 +1,17 @@
-//! Checks that each page is in the book and that its links are valid, and copies the pages for mdBook. Pages and
-//! linked files keep their paths in the book.
+//! Checks that each page is in the book and that the links of the pages are valid, and copies the pages for mdBook. In
+//! the book, pages and linked files have the same paths as in the project.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The book's contents, with paths from the project's root.
+/// The book's table of contents, whose paths are relative to the project's root.
 const CONTENTS: &str = "book/SUMMARY.md";
 
-/// Folders without pages of the project: built files, and pages by others.
+/// Folders without pages of the project: they contain built files, or pages by others.
 const WITHOUT: [&str; 4] = ["target", "patch", "patches", "node_modules"];
 
-/// Fails unless every page is in the book, and every link to a file or a heading is valid.
+/// Checks that every page is in the book, and that every link to a file or a heading is valid.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let contents = contents(root)?;
     let mut wrong: Vec<String> = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Copies the files of the book to an empty `folder`.
+/// Copies the files of the book to `folder`, after emptying it.
 pub(crate) fn lay_out(root: &Path, folder: &Path) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let _ = fs::remove_dir_all(folder);
@@ -56,7 +56,7 @@ fn write(file: &Path, text: impl AsRef<[u8]>) -> std::io::Result<()> {
     fs::write(file, text)
 }
 
-/// The pages in the book, sorted by name.
+/// Returns the pages in the book, sorted by path.
 fn contents(root: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let links = links(&read(root, Path::new(CONTENTS))?);
     Ok(links.into_iter().map(PathBuf::from).collect())
@@ -66,7 +66,7 @@ fn read(root: &Path, page: &Path) -> Result<String, String> {
     fs::read_to_string(root.join(page)).map_err(|error| format!("{}: {error}", page.display()))
 }
 
-/// All pages below a folder of the project, without symbolic links.
+/// Returns all pages below a folder of the project. Symbolic links are ignored.
 fn pages(root: &Path, folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
@@ -92,7 +92,7 @@ fn is_page(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "md") && path != Path::new(CONTENTS)
 }
 
-/// The targets of a page's links, except URLs and Rust items.
+/// Returns the targets of a page's links, except URLs and Rust items.
 fn links(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(page) {
@@ -104,7 +104,7 @@ fn links(page: &str) -> Vec<String> {
     found
 }
 
-/// The lines of a page outside of code blocks.
+/// Returns the lines of a page that are outside of code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     let mut is_example = false;
     page.lines().filter(move |line| {
@@ -118,12 +118,12 @@ fn is_local(link: &str) -> bool {
     !link.contains("://") && !is_item(link)
 }
 
-/// Whether it is a Rust item, which rustdoc resolves.
+/// Whether the link refers to a Rust item, which only rustdoc can resolve.
 fn is_item(link: &str) -> bool {
     link.contains("::")
 }
 
-/// The page without links to Rust items, which only rustdoc can resolve.
+/// Replaces each link to a Rust item by the text of the link, because only rustdoc can resolve such links.
 fn without_items(page: &str) -> String {
     let mut text = String::new();
     let mut rest = page;
@@ -139,7 +139,7 @@ fn without_items(page: &str) -> String {
     text + rest
 }
 
-/// The file to which a page's link leads, from the project's root, and the heading in it.
+/// Returns the path of the file to which a page's link leads, from the project's root, and the heading in that file.
 fn place(page: &Path, link: &str) -> (PathBuf, Option<String>) {
     let (file, heading) = link.split_once('#').map_or((link, None), |(f, h)| (f, Some(h)));
     let path = page.parent().unwrap_or(Path::new("")).join(file);
@@ -161,7 +161,7 @@ fn leads_somewhere(root: &Path, page: &Path, link: &str) -> bool {
     })
 }
 
-/// The anchor of a heading.
+/// Returns the anchor of a heading.
 fn anchor(title: &str) -> String {
     let title = title.trim_start_matches('#').trim().to_lowercase();
     let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));

@@ -1,7 +1,7 @@
-//! Counts phrases that pages, messages and comments should not contain, because they make sentences hard to read.
+//! Counts phrases that pages, messages and comments should avoid, because they make sentences hard to read.
 //!
-//! `english.txt` lists the phrases, each with the number of times that it may occur. A phrase that begins with `^` is
-//! counted at the start of a sentence that does not end with a question mark.
+//! `english.txt` lists these phrases, each with its allowed number of occurrences. A phrase that begins with `^` counts
+//! only at the start of a sentence, and not in a question.
 
 use crate::sources;
 use std::ffi::OsStr;
@@ -10,17 +10,17 @@ use std::path::Path;
 
 const TABLE: &str = "crates/internal/xtask/english.txt";
 
-/// Files with these extensions are read, and files without one that have these names.
+/// The extensions of the files to check, and the names of checked files without an extension.
 const READ: [&str; 11] =
     ["md", "rs", "toml", "py", "pyi", "h", "hpp", "go", "java", "yml", "justfile"];
 
-/// A line of the table.
+/// A line of the list of phrases.
 struct Rule<'a> {
     phrase: &'a str,
     most: usize,
 }
 
-/// Fails if a phrase occurs more often than its table allows.
+/// Checks that no phrase occurs more often than the list allows.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     let table =
         fs::read_to_string(root.join(TABLE)).map_err(|error| format!("{TABLE}: {error}"))?;
@@ -38,7 +38,7 @@ fn rules(table: &str) -> impl Iterator<Item = Rule<'_>> {
     })
 }
 
-/// Each paragraph of each file, with the name of the file and the number of the paragraph's first line.
+/// Returns the paragraphs of all files, each with the file's name and the number of the paragraph's first line.
 fn texts(root: &Path) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for path in sources::all_files(root).iter().filter(|path| is_read(path)) {
@@ -56,7 +56,7 @@ fn is_read(path: &Path) -> bool {
     ending.is_some_and(|ending| READ.contains(&ending)) && !path.ends_with("docs/SURFACE.md")
 }
 
-/// The paragraphs of a page without its code blocks, or the comments and the lines of code of another file.
+/// Returns the paragraphs of a page without its code blocks. For other files, returns their comments and lines of code.
 fn paragraphs(text: &str, is_page: bool) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut is_code, mut is_open) = (false, false);
@@ -76,7 +76,7 @@ fn paragraphs(text: &str, is_page: bool) -> Vec<(usize, String)> {
     found
 }
 
-/// The text of a line that is only a comment.
+/// Returns the text of a line that contains only a comment.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let markers = ["//!", "///", "//", "# "];
@@ -84,7 +84,7 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim())
 }
 
-/// Whether the line is a list item, a table row or a heading.
+/// Whether the line starts a list item, a table row or a heading.
 fn begins_anew(prose: &str) -> bool {
     prose.starts_with(['*', '-', '|', '#', '>']) || prose.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -108,7 +108,7 @@ fn occurrences(phrase: &str, text: &str) -> usize {
     }
 }
 
-/// The sentences of a text, each with its final punctuation mark.
+/// Splits a text into sentences, each with its final punctuation mark.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let ends = [". ", "? ", "! ", ": ", "| "];
     let mut rest = text;
@@ -127,7 +127,7 @@ fn begins_with(sentence: &str, word: &str) -> bool {
         && !sentence.ends_with('?')
 }
 
-/// The number of times that the phrase occurs as whole words.
+/// Returns how often the phrase occurs in the text as whole words.
 fn count_of(phrase: &str, text: &str) -> usize {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_whole = |&(at, found): &(usize, &str)| {

@@ -1,8 +1,8 @@
-//! Checks that every combination of a published crate's features compiles without a warning.
+//! Checks that published crates compile without a warning with every combination of their features.
 
 use serde_json::Value;
 
-/// A combination to check.
+/// A package, and the features to check together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) package: String,
@@ -10,8 +10,8 @@ pub(crate) struct Choice {
     pub(crate) features: String,
 }
 
-/// All combinations of all published crates, from the output of `cargo metadata --no-deps`. A combination that is
-/// compiled as part of another crate's combination is left out.
+/// Returns all combinations of features of all published crates, from the output of `cargo metadata --no-deps`. Leaves
+/// out each combination that is compiled as part of another crate's combination.
 pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
@@ -30,8 +30,8 @@ pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
         .collect())
 }
 
-/// The features of the package that `whole` always enables, if `whole` forwards each of the others by the same name.
-/// All combinations with these features are then parts of the combinations of `whole`.
+/// Returns the features of `package` that `whole` always enables, if `whole` has a feature of the same name for each of
+/// the others. All combinations with these features are then compiled as parts of the combinations of `whole`.
 fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
     let dependency = dependencies
@@ -63,7 +63,8 @@ fn of_package(package: &Value) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// Whether the combination contains all features that its features enable. Otherwise it equals another one.
+/// Whether the combination contains all features that its features enable. If not, it is the same as another
+/// combination.
 fn is_whole(package: &Value, chosen: &[&str]) -> bool {
     let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();
     let mut asked = chosen.iter().flat_map(asked).filter_map(Value::as_str);
@@ -105,7 +106,7 @@ mod tests {
         };
         let passes = r#""features": {"x": ["part/x"], "y": ["x", "part/y"], "z": []}"#;
         assert_eq!(shown(&format!("{passes}, {}", depends(false, ""))), 0);
-        // Without x, which is always enabled, the crate is compiled alone.
+        // `part` is compiled alone without `x`, because `whole` always enables this feature.
         for features in [passes, r#""features": {"y": ["part/y"]}"#] {
             assert_eq!(
                 shown(&format!("{features}, {}", depends(false, r#""x""#))),

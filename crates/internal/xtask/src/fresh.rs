@@ -1,5 +1,5 @@
-//! Acts as a new user in an empty home: runs the commands and the first example of the README with packages from
-//! a local registry, and counts the dependencies of each published crate.
+//! Acts as a new user with an empty home folder. Runs the commands and the first example of the README with packages
+//! from a local registry, and counts the dependencies of each published crate.
 
 use crate::package::{self, Published, succeeds};
 use crate::steps::Step;
@@ -10,14 +10,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Takes all packages from the folder of the registry.
+/// The cargo configuration that takes all packages from the folder of the local registry.
 const CONFIG: &str =
     "[source.crates-io]\nreplace-with = \"packages\"\n\n[source.packages]\ndirectory = ";
 
-/// The recorded number of dependencies of each published crate, one crate per line.
+/// The file with the expected number of dependencies of each published crate, one crate per line.
 const RECORDED: &str = "crates/internal/xtask/dependencies.txt";
 
-/// Builds the README's example in a new project, and installs and runs the program if asked to.
+/// Builds the README's example in a new project. Installs and runs the program if `installs` is set.
 pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     let library = Step::telling("a new user's first program, from the packages", || {
         User::new(Path::new(root))?.writes_the_example()
@@ -31,19 +31,19 @@ pub(crate) fn user(root: &'static str, installs: bool) -> Vec<Step> {
     if installs { vec![library, counts, program] } else { vec![library, counts] }
 }
 
-/// Lists all crates that a build needs, one per line.
+/// The command that lists all crates that a build needs, one per line.
 const TREE: &str = "cargo tree --quiet --target x86_64-unknown-linux-gnu --edges normal,build --prefix none \
                     --no-dedupe --format {p} > tree.txt";
 
 struct User {
-    /// A folder outside of all workspaces, removed at the end.
+    /// The user's home folder, which is outside of all workspaces and is removed at the end.
     home: PathBuf,
-    /// The README.
+    /// The text of the README.
     page: String,
 }
 
 impl User {
-    /// Creates a user with a registry and an empty home.
+    /// Creates a user with a registry and an empty home folder.
     fn new(root: &Path) -> Result<User, String> {
         let unpacked = package::unpack(root)?;
         let home = env::temp_dir().join(format!("nanopace-new-user-{}", std::process::id()));
@@ -59,7 +59,7 @@ impl User {
         fs::create_dir_all(self.home.join(".cargo"))?;
         let config = format!("{CONFIG}'{}'\n", self.registry().display());
         fs::write(self.home.join(".cargo/config.toml"), config)?;
-        // Cargo requires this file in each package; here it has no checksums.
+        // Cargo requires this file in each package. Here it contains no checksums.
         for package in fs::read_dir(unpacked.join("crates"))? {
             let sums = package?.path().join(".cargo-checksum.json");
             fs::write(sums, "{\"files\":{}}")?;
@@ -71,7 +71,7 @@ impl User {
         self.home.join("packages")
     }
 
-    /// Adds all dependencies, which cargo has already fetched, and the published crates.
+    /// Adds the published crates and all their dependencies, which cargo has already fetched, to the registry.
     fn fills_the_registry(&self, unpacked: &Path) -> Result<(), String> {
         let mut vendor = cargo();
         vendor.args(["vendor", "--quiet", "--manifest-path"]).arg(unpacked.join("Cargo.toml"));
@@ -94,7 +94,8 @@ impl User {
         self.runs(&self.home, self.line("nanopace run "))
     }
 
-    /// Compares with the record exactly, because the registry has the versions of Cargo.lock.
+    /// Checks that the numbers of dependencies equal those of the record. The numbers are reproducible, because the
+    /// registry has the versions of Cargo.lock.
     fn counts_crates(&self, root: &Path) -> Result<(), String> {
         let published = package::published(&root.join("crates")).map_err(in_words)?;
         let line = |package: Published| {
@@ -110,7 +111,7 @@ impl User {
         ))
     }
 
-    /// The number of crates that a user with default features builds before the package, on Linux.
+    /// Returns the number of crates that a user with default features builds before the package, on Linux.
     fn crates_below(&self, name: &str) -> Result<usize, String> {
         let project = self.home.join(format!("uses-{name}"));
         self.runs(&self.home, &format!("cargo new --quiet uses-{name}"))?;
@@ -118,11 +119,11 @@ impl User {
         self.runs(&project, TREE)?;
         let tree = fs::read_to_string(project.join("tree.txt")).map_err(in_words)?;
         let crates: BTreeSet<&str> = tree.lines().collect();
-        // All except the package and the user's own crate.
+        // All crates except the package and the user's own crate.
         Ok(crates.len() - 2)
     }
 
-    /// The first line of the page that begins with these words, without its trailing comment.
+    /// Returns the first line of the README that begins with these words, without its trailing comment.
     fn line(&self, words: &str) -> &str {
         let mut lines = self.page.lines().map(|line| line.trim_start_matches("$ "));
         let line = lines.find(|line| line.starts_with(words));
@@ -136,7 +137,8 @@ impl User {
         succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
     }
 
-    /// The folders of programs that cargo installed for this user, of the current compiler, and of the system.
+    /// Returns the `PATH` of the user, which has the folders of the programs that cargo installed for this user, of the
+    /// current compiler, and of the system.
     fn path(&self) -> Result<std::ffi::OsString, String> {
         let usual = env::var_os("PATH").unwrap_or_default();
         let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);
@@ -160,7 +162,7 @@ fn in_words(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// The text between the first `begin` and the next `end`.
+/// Returns the text between the first `begin` and the next `end`.
 fn between<'text>(text: &'text str, begin: &str, end: &str) -> Option<&'text str> {
     Some(text.split_once(begin)?.1.split_once(end)?.0)
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 /// The first Java version that can call C functions.
 const JAVA: u32 = 22;
 
-/// Tests the Go package and its example. Without Go, they are left out with a message.
+/// Tests the Go package and its example. Skips them with a message if Go is not installed.
 pub(crate) fn go(root: &'static str) -> Step {
     Step::new("Go: its package and example", || {
         if !succeeds(Command::new("go").arg("version").stderr(Stdio::null())) {
@@ -37,7 +37,7 @@ fn go_command(root: &Path, words: &[&str]) -> Command {
     go
 }
 
-/// Tests the Java classes and their example. Without a recent Java, they are left out with a message.
+/// Tests the Java classes and their example. Skips them with a message if no recent Java is installed.
 pub(crate) fn java(root: &'static str) -> Step {
     Step::new("Java: its classes and example", || {
         let Some(tools) = java_tools() else {
@@ -76,7 +76,7 @@ fn classes(root: &Path) -> PathBuf {
     root.join("target/java")
 }
 
-/// The folder of a recent Java: in `JAVA_HOME`, on `PATH`, or in the usual place on Linux.
+/// Returns the folder of a recent Java: in `JAVA_HOME`, on `PATH`, or in the usual place on Linux.
 fn java_tools() -> Option<PathBuf> {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
     let path = env::var_os("PATH").unwrap_or_default();
@@ -88,7 +88,7 @@ fn java_tools() -> Option<PathBuf> {
         .find(|folder| version(folder).is_some_and(|version| version >= JAVA))
 }
 
-/// The version of a Java in a folder, from the output `javac 25.0.3` of `javac -version`.
+/// Returns the version of the Java in a folder. The output of `javac -version` is, for example, `javac 25.0.3`.
 fn version(folder: &Path) -> Option<u32> {
     let told = Command::new(folder.join("javac")).arg("-version").output().ok()?.stdout;
     let told = String::from_utf8(told).ok()?;

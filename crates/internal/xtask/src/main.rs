@@ -65,21 +65,22 @@ const USAGE: &str = "usage: cargo xtask test [--without-services] [engine | limi
                      pages | book | english | \
                      services [examples]";
 
-/// The advice if a dependency of the tests is not available.
+/// The advice that is printed if a dependency of the tests is not available.
 const WAY_OUT: &str = ", or leave out the tests that need it: cargo xtask test --without-services";
 
-/// A cargo option that enables features which are off by default, so that they are tested, checked and documented too.
+/// The cargo option for features that are off by default. With it, these features are tested, checked and documented
+/// too.
 const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nanopace-cli/target-tls,nanopace-keyed/async,nanopace-keyed/file,nanopace-keyed/metrics,nanopace-limits/pools,nanopace-load/otlp,nanopace-remote/async,nanopace-remote/tls,nanopace-tower/remote";
 
-/// Cargo options for the packages to test: all except the models, which test nothing without loom, and this program.
-/// This program's tests are built separately, because together with it cargo builds the dependencies of macros
-/// differently, and builds everything again for the documentation tests.
+/// Cargo options for the packages to test. They exclude the models, which test nothing without loom, and this program.
+/// Its tests are built separately, because cargo builds the dependencies of macros differently together with this
+/// program, and would build everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
+/// The number of tests that one program runs at a time. Most tests of the load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
-/// Disables incremental compilation, which makes the first build of a fresh clone a third longer.
+/// Disables incremental compilation, which would make the first build of a fresh clone a third longer.
 const FRESH: Variable = ("CARGO_INCREMENTAL", "0");
 
 /// A variable of a command's environment, and its value.
@@ -124,7 +125,7 @@ fn main() -> ExitCode {
     if run_all(steps) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Prints the variables with which a shell finds `needs`.
+/// Prints the variables with which a shell finds the programs in `needs`.
 fn print_services(needs: &[Need]) -> ExitCode {
     if !services::provide(needs, "") {
         return ExitCode::FAILURE;
@@ -133,30 +134,32 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether the words contain no option, which the test programs would accept; with `--help` they would pass.
+/// Whether no word is an option. A test program would accept options, and with `--help` it would succeed without a
+/// test.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }
 
-/// Provides the servers and tools for the next steps.
+/// Returns a step that provides the servers and tools for the next steps.
 fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     let provide = move || services::provide(needs, way_out);
     Step::new("servers and tools that are needed", provide).required()
 }
 
-/// The tests to run.
+/// Which tests to run.
 #[derive(Clone)]
 struct Tested {
-    /// Cargo options: the packages and their features.
+    /// Cargo options that select the packages and their features.
     packages: Vec<String>,
-    /// Whether they include the Python package, which is part of the engine.
+    /// Whether the Python package is tested too, which is part of the engine.
     has_python: bool,
-    /// Only Rust tests whose name contains one of these. Empty: all tests.
+    /// If this is not empty, only Rust tests whose name contains one of these words are run.
     names: Vec<String>,
 }
 
 impl Tested {
-    /// The tests of a wing, if the first word is its name; otherwise all. The other words select tests by name.
+    /// Selects the tests of a wing if the first word is its name, and otherwise all tests. The other words select tests
+    /// by name.
     fn of(words: &[&str]) -> Tested {
         let (wing, names) = match *words {
             [wing, ref names @ ..] if wings::is_wing(wing) => (Some(wing), names),
@@ -173,7 +176,7 @@ fn all_packages() -> Vec<String> {
     TESTED.into_iter().chain(once(FEATURES)).map(str::to_owned).collect()
 }
 
-/// Cargo options for these packages and their features.
+/// Returns cargo options for these packages and their features.
 fn options(packages: &[String]) -> Vec<String> {
     let packages: Vec<_> = packages.iter().filter(|name| *name != "xtask").collect();
     let features = FEATURES.trim_start_matches("--features=").split(',');
@@ -184,7 +187,7 @@ fn options(packages: &[String]) -> Vec<String> {
     packages.iter().map(|name| format!("--package={name}")).chain(features).collect()
 }
 
-/// Tests that need a server or a tool are marked as ignored.
+/// Returns the steps that run the tests. Tests that need a server or a tool are marked as ignored.
 fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     let ignored = are_ignored_too.then(|| "--include-ignored".to_owned());
     let words: Vec<String> = ignored.into_iter().chain(tested.names.iter().cloned()).collect();
@@ -203,7 +206,7 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs test programs, one more at a time than there are cores, because most of them mostly wait.
+/// Runs test programs in parallel. There is one program more than there are cores, because most programs mostly wait.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));
@@ -214,7 +217,8 @@ fn succeed(programs: &[Program]) -> bool {
     })
 }
 
-/// Builds the test programs. Without names, the tests of the Python package come first, because they start slowest.
+/// Builds the test programs. If no names are given, the tests of the Python package come first, because they take
+/// longest to start.
 fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     let mut programs = Vec::new();
     if tested.names.is_empty() && tested.has_python {
@@ -226,7 +230,7 @@ fn test_programs(tested: &Tested, words: &[String]) -> Option<Vec<Program>> {
     Some(programs)
 }
 
-/// Builds the test programs of `packages`, with these arguments for them.
+/// Builds the test programs of `packages`. `words` are the arguments of these programs.
 fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
     let build = ["test", "--no-run", "--message-format", "json-render-diagnostics"];
     let mut cargo = command(&[&build, packages].concat(), &[FRESH]);
@@ -244,7 +248,7 @@ fn instructions() -> Step {
     })
 }
 
-/// The library is built without optimisation, like the tests.
+/// Returns the steps for Go and Java. The library is built without optimisation, like the tests.
 fn languages() -> Vec<Step> {
     let library = Step::new("library for C", || {
         cargo(&["build", "--package", "nanopace-capi", "--target-dir", "target"], &[FRESH])
@@ -252,7 +256,7 @@ fn languages() -> Vec<Step> {
     vec![library.required(), languages::go(ROOT), languages::java(ROOT)]
 }
 
-/// The seed is drawn from the time and printed.
+/// Returns the steps that run random rounds. Each step draws its seed from the time, and prints it.
 fn stress(rounds: &str) -> Vec<Step> {
     let step = |name, profile| {
         let rounds = rounds.to_owned();
@@ -264,7 +268,8 @@ fn stress(rounds: &str) -> Vec<Step> {
     vec![step("debug", "dev"), step("release", "release")]
 }
 
-/// The models are optimised, and use their own target folder because the flag affects every dependency.
+/// Returns the steps for the models. The models are compiled with optimisation, and in their own target folder because
+/// the flag affects every dependency.
 fn loom(preemptions: &str) -> Vec<Step> {
     let preemptions = preemptions.to_owned();
     let edits = Step::new("stored edits still apply", || {
@@ -309,7 +314,7 @@ fn lint() -> Vec<Step> {
         Step::new("the Python package's Rust", || {
             let python = ["--manifest-path", "crates/engine/python/Cargo.toml"];
             let clippy = ["--target-dir", "target/python", "--", "--deny", "warnings"];
-            // Without Python, and without its library.
+            // These variables allow a build without Python and its library.
             let variables = [("PYO3_NO_PYTHON", "1"), ("PYO3_BUILD_EXTENSION_MODULE", "1")];
             cargo(&[&["fmt", "--check"], &python[..]].concat(), &[])
                 && cargo(&[&["clippy"], &python[..], &clippy].concat(), &variables)
@@ -409,7 +414,7 @@ fn features() -> Step {
         let text = metadata.map_err(|error| error.to_string());
         let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
-        // One crate at a time uses one core, so the program's combinations are compiled in parallel with the others.
+        // One check uses only one core, so the combinations of the program are compiled in parallel with the others.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
         let (program, others): (Vec<_>, Vec<_>) = choices.iter().partition(is_program);
         let beside = package::target(Path::new(ROOT)).join("beside");
@@ -442,8 +447,8 @@ fn alone(words: &[&str], variables: &[Variable]) -> bool {
     cargo(&[words, &unpacked.each_ref().map(String::as_str)].concat(), variables)
 }
 
-/// Cargo options for the unpacked crates with all features. They use the usual target folder, which already contains
-/// the dependencies.
+/// Returns cargo options that select the unpacked crates with all features. The options use the usual target folder,
+/// which already contains the dependencies.
 fn of_unpacked() -> [String; 4] {
     let target = package::target(Path::new(ROOT));
     let manifest = target.join("unpacked/Cargo.toml");
@@ -455,12 +460,12 @@ fn of_unpacked() -> [String; 4] {
     ]
 }
 
-/// Runs cargo at the workspace's root, and prints the command.
+/// Prints and runs a cargo command at the workspace's root. Returns whether the command succeeded.
 fn cargo(arguments: &[&str], variables: &[Variable]) -> bool {
     command(arguments, variables).status().is_ok_and(|status| status.success())
 }
 
-/// Prepares cargo at the workspace's root, and prints the command.
+/// Prints and prepares a cargo command at the workspace's root.
 fn command(arguments: &[&str], variables: &[Variable]) -> Command {
     for (name, value) in variables {
         eprint!("{name}='{}' ", value.trim());

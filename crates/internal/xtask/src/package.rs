@@ -1,4 +1,4 @@
-//! Packages the published crates, unpacks them outside of the workspace, and checks them there only with each other.
+//! Packages the published crates, and unpacks them outside of the workspace, where they depend only on each other.
 
 use crate::steps::is_left_out;
 use crate::wings;
@@ -23,13 +23,14 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// The name of its archive without the extension, and of the folder in it.
+    /// Returns the name of the crate's archive without the extension, which is also the name of the folder in the
+    /// archive.
     fn folder(&self) -> String {
         format!("{}-{}", self.name, self.version)
     }
 }
 
-/// Packages all published crates, and unpacks them in a separate workspace. Returns its folder.
+/// Packages all published crates, and unpacks them in a separate workspace. Returns the folder of that workspace.
 pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     let told = |error: io::Error| error.to_string();
     let published = published(&root.join("crates")).map_err(told)?;
@@ -40,7 +41,8 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     fs::create_dir_all(alone.join("crates")).map_err(told)?;
     for package in &published {
         let archive = target.join("package").join(package.folder() + ".crate");
-        // With current times: the times in the archive are fixed, and cargo would not build changed files again.
+        // Files get the current time, because the times in the archive never change and cargo would not build changed
+        // files again.
         let mut tar = Command::new("tar");
         succeeds(tar.arg("-xzmf").arg(archive).arg("-C").arg(alone.join("crates")))?;
         is_whole(&alone.join("crates").join(package.folder()))?;
@@ -53,13 +55,13 @@ pub(crate) fn unpack(root: &Path) -> Result<PathBuf, String> {
     Ok(alone)
 }
 
-/// Fails if a required file is missing in the package.
+/// Checks that the package contains all required files.
 fn is_whole(package: &Path) -> Result<(), String> {
     let missing = IN_EACH.into_iter().find(|name| !package.join(name).is_file());
     missing.map_or(Ok(()), |name| Err(format!("{} has no {name}", package.display())))
 }
 
-/// Reports packages whose manifest has no `repository`, which is known only at publishing.
+/// Reports the packages whose manifest has no `repository`. Its URL is known only when the crates are published.
 pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
     let published = published(&root.join("crates")).unwrap_or_default();
     let is_named = |package: &&Published| {
@@ -75,12 +77,12 @@ pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
         )
 }
 
-/// Where cargo builds.
+/// Returns cargo's target folder.
 pub(crate) fn target(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// The published crates of all wings, sorted by name.
+/// Returns the published crates of all wings, sorted by name.
 pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     let workspace = fs::read_to_string(crates.join("../Cargo.toml"))?;
     let version = value(&workspace, "version").unwrap_or_default();
@@ -96,7 +98,7 @@ pub(crate) fn published(crates: &Path) -> io::Result<Vec<Published>> {
     Ok(published)
 }
 
-/// The quoted value of `key`, on the first such line.
+/// Returns the quoted value on the first line with this `key`.
 fn value<'text>(manifest: &'text str, key: &str) -> Option<&'text str> {
     let of_key =
         |line: &'text str| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"');
@@ -109,7 +111,7 @@ fn package(root: &Path, published: &[Published]) -> Result<(), String> {
     succeeds(cargo.args(published.iter().flat_map(|package| ["--package", &package.name])))
 }
 
-/// The manifest of a workspace in which published crates depend on each other's copy.
+/// Returns the manifest of a workspace in which the published crates depend on each other's unpacked copies.
 fn workspace(published: &[Published]) -> String {
     let head = "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n\n[patch.crates-io]\n";
     let patch = |package: &Published| {
@@ -118,7 +120,7 @@ fn workspace(published: &[Published]) -> String {
     iter::once(head.to_owned()).chain(published.iter().map(patch)).collect()
 }
 
-/// Prints and runs the command.
+/// Prints and runs a command.
 pub(crate) fn succeeds(command: &mut Command) -> Result<(), String> {
     eprintln!("{command:?}");
     match command.status() {

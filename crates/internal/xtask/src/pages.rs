@@ -12,7 +12,7 @@ const SURFACE_HEAD: &str = "# Public items\n\n\
     This page lists the public items of each published crate. `cargo xtask pages` generates it, and\n\
     `cargo xtask lint` fails if it is out of date.\n";
 
-/// Generates the C header.
+/// A function that generates the C header.
 pub(crate) type Header = fn() -> Result<String, String>;
 
 /// Writes all generated files.
@@ -38,7 +38,7 @@ pub(crate) fn check(root: &Path, header: Header) -> Result<(), String> {
     Ok(())
 }
 
-/// Each generated file with its expected text.
+/// Returns each generated file with its text.
 fn made(root: &Path, header: Header) -> Result<Vec<(&'static str, String)>, String> {
     Ok(vec![(SURFACE, surface(root)?), (HEADER, header()?)])
 }

@@ -7,14 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Makes a test program print the duration of each test.
+/// The options that make a test program print the duration of each test.
 const TIMES: [&str; 2] = ["-Zunstable-options", "--report-time"];
 
 /// A test program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     name: String,
-    /// The package's folder, in which the tests run.
+    /// The folder of the package, in which the tests run.
     folder: PathBuf,
     path: PathBuf,
     words: Vec<String>,
@@ -27,7 +27,7 @@ impl Program {
         Program { name, folder: folder.into(), path: path.into(), words: words.to_vec() }
     }
 
-    /// The same program with only these tests, one after the other.
+    /// Returns a copy of the program that runs only these tests, one after the other.
     pub(crate) fn with_only(&self, names: &[String]) -> Program {
         let options = self.words.iter().filter(|word| word.starts_with('-')).cloned();
         let words = options
@@ -42,13 +42,14 @@ impl Program {
         self.name.starts_with("alone-") || self.name.ends_with(" of trials")
     }
 
-    /// The test programs in the output of cargo, with these arguments: `messages` has one JSON object per line.
+    /// Returns the test programs in the output of cargo, with these arguments. Each line of `messages` is a JSON
+    /// object.
     pub(crate) fn told_in(messages: &str, words: &[String]) -> Vec<Program> {
         let objects = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
         objects.filter_map(|message| Program::told(&message, words)).collect()
     }
 
-    /// This program with the argument `word`, under another name.
+    /// Returns the current program with the argument `word` as a test program, under another name.
     pub(crate) fn own(name: &str, root: &str, word: &str) -> io::Result<Program> {
         let (name, path) = (name.to_owned(), current_exe()?);
         Ok(Program { name, folder: root.into(), path, words: vec![word.into()] })
@@ -58,13 +59,13 @@ impl Program {
         let path = PathBuf::from(message["executable"].as_str()?);
         let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_path_buf();
         let last = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-        // The file name ends with a number from cargo.
+        // The file name ends with a hash from cargo.
         let name = format!("{} of {}", last(&path), last(&folder));
         let words = TIMES.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
         (message["profile"]["test"] == true).then_some(Program { name, folder, path, words })
     }
 
-    /// The command that runs the program.
+    /// Returns the command that runs the program.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.words).current_dir(&self.folder);

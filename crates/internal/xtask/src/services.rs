@@ -1,7 +1,7 @@
 //! Provides the servers and tools that tests use.
 //!
-//! Programs on `PATH` are used. The others are fetched as Debian packages and unpacked in a folder below `target`,
-//! which needs no root permissions and starts no system service.
+//! Uses the programs on `PATH`. Fetches the others as Debian packages, and unpacks them in a folder below `target`.
+//! This needs no root permissions and starts no system service.
 
 mod debian;
 
@@ -15,15 +15,15 @@ use std::process::{Command, Stdio};
 /// A server or tool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Its usual name.
+    /// The name in messages.
     name: &'static str,
-    /// The Debian package.
+    /// The name of the Debian package.
     package: &'static str,
-    /// A command that succeeds if it is installed.
+    /// A command that succeeds if the server or tool is installed.
     probe: &'static [&'static str],
 }
 
-/// Servers and tools of the tests.
+/// The servers and tools of the tests.
 pub(crate) const OF_TESTS: [Need; 12] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
@@ -51,14 +51,14 @@ pub(crate) const OF_TESTS: [Need; 12] = [
     },
 ];
 
-/// Servers for the load generators in `examples/`.
+/// The servers for the load generators in `examples/`.
 pub(crate) const OF_EXAMPLES: [Need; 3] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("postgres", "postgresql", &["postgres", "--version"]),
     program("nats-server", "nats-server", &["nats-server", "--version"]),
 ];
 
-/// Tools for counting instructions.
+/// The tools for counting instructions.
 pub(crate) const OF_COUNTS: [Need; 1] = [VALGRIND];
 
 const VALGRIND: Need = program("valgrind", "valgrind", &["valgrind", "--version"]);
@@ -71,10 +71,10 @@ const fn program(
     Need { name, package, probe }
 }
 
-/// Environment variables with which a process finds programs and libraries.
+/// Environment variables that let a process find programs and libraries.
 pub(crate) type Variables = Vec<(&'static str, OsString)>;
 
-/// Makes all of them available. On failure, prints one line with what to do, and `way_out` as an alternative.
+/// Makes all of `needs` available. On failure, prints one line of advice, which ends with `way_out` as an alternative.
 pub(crate) fn provide(needs: &[Need], way_out: &str) -> bool {
     let missing = missing(needs);
     if missing.is_empty() {
@@ -114,12 +114,12 @@ impl Need {
     }
 }
 
-/// The folder of unpacked packages.
+/// Returns the folder of the unpacked packages.
 fn folder() -> PathBuf {
     package::target(Path::new(package::ROOT)).join("services")
 }
 
-/// The variables for the unpacked programs, which come after those of the system.
+/// Returns the variables that let a process find the unpacked programs. Programs of the system take precedence.
 pub(crate) fn variables() -> Variables {
     let root = folder();
     let programs = ["usr/bin", "usr/sbin"].map(|it| root.join(it));
@@ -145,20 +145,20 @@ pub(crate) fn variables() -> Variables {
     variables
 }
 
-/// The folders with the programs of Postgres, one per version on Debian.
+/// Returns the folders with the programs of Postgres. On Debian there is one folder per version.
 fn postgres(root: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let versions = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten();
     versions.map(|version| version.path().join("bin"))
 }
 
-/// The folders in a variable, followed by these.
+/// Appends these folders to the folders in an environment variable.
 fn with(name: &str, folders: impl IntoIterator<Item = PathBuf>) -> OsString {
     let named = env::var_os(name).unwrap_or_default();
     let named = env::split_paths(&named).filter(|folder| folder.as_os_str() != OsStr::new(""));
     env::join_paths(named.chain(folders)).unwrap_or_default()
 }
 
-/// The variables as lines of shell code.
+/// Returns the variables as lines of shell code.
 pub(crate) fn shell() -> String {
     let lines = variables().into_iter().map(|(name, value)| {
         format!("export {name}='{}'\n", value.to_string_lossy().replace('\'', r"'\''"))

@@ -1,4 +1,4 @@
-//! Reads the source of a crate as syntax trees.
+//! Reads the files of a crate, and parses its modules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,16 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use syn::{Attribute, Item, Meta};
 
-/// A module's path from the crate's root, whose path is empty.
+/// The path of a module from the crate's root. The path of the root is empty.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Reads the modules of the crate in the folder that are files, from `src/lib.rs` or `src/main.rs`, except test
-/// modules.
+/// Returns the parsed files of all modules of the crate in the folder, starting from `src/lib.rs` or `src/main.rs`.
+/// Modules that are compiled only for tests are left out.
 pub(crate) fn read(folder: &Path) -> Result<BTreeMap<ModulePath, syn::File>, String> {
     Ok(read_with_texts(folder)?.into_iter().map(|(module, (file, _))| (module, file)).collect())
 }
 
-/// The lines of code of the modules in the folder, each up to its tests, without comments and empty lines.
+/// Counts the lines of code of the modules in the folder. Tests, comments and empty lines are not counted.
 pub(crate) fn lines(folder: &Path) -> Result<usize, String> {
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
     let code = |text: &str| {
@@ -44,7 +44,7 @@ fn read_with_texts(folder: &Path) -> Result<BTreeMap<ModulePath, (syn::File, Str
     Ok(read)
 }
 
-/// The Rust files below a folder.
+/// Returns the Rust files below a folder.
 pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -58,7 +58,7 @@ pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files below a folder, without links, build output and hidden folders.
+/// Returns the files below a folder. Links, build output and hidden folders are ignored.
 pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.flat_map(|entry| match (entry.path(), entry.file_type()) {
@@ -75,7 +75,7 @@ fn is_left_out(folder: &Path) -> bool {
     is_hidden || folder.ends_with("target") || folder.join("CACHEDIR.TAG").is_file()
 }
 
-/// The modules that are declared without a body, and so have their own files.
+/// Returns the modules that are declared without a body. Each of them has its own file.
 fn declared(items: &[Item], scope: &[String]) -> Vec<ModulePath> {
     let mut found = Vec::new();
     for item in items.iter().filter(|item| !is_for_tests(item)) {
@@ -96,12 +96,12 @@ fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("{} has no file", module.join("::")))
 }
 
-/// Whether the module is compiled only for tests.
+/// Whether the item is compiled only for tests.
 pub(crate) fn is_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(is_cfg_test)
 }
 
-/// Whether the documentation omits the item.
+/// Whether the documentation omits an item with these attributes.
 pub(crate) fn is_hidden(attributes: &[Attribute]) -> bool {
     let says_hidden = |attribute: &Attribute| {
         attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "hidden")
@@ -126,12 +126,12 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
         Item::Type(item) => &item.attrs,
         Item::Union(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
-        // Syntax that `syn` cannot parse, and variants of later versions.
+        // Syntax that `syn` cannot parse, and variants that later versions of it add.
         _ => &[],
     }
 }
 
-/// Whether it is `#[cfg(test)]`, or `#[cfg(all(test, ...))]`.
+/// Whether the attribute is `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
 fn is_cfg_test(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     let condition: String = list.tokens.to_string().split_whitespace().collect();

@@ -10,12 +10,12 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// A step that succeeds if `run` returns true.
+    /// Returns a step that succeeds if `run` returns true.
     pub(crate) fn new(name: impl Into<String>, run: impl FnOnce() -> bool + 'static) -> Step {
         Step { name: name.into(), run: Box::new(run), is_required: false }
     }
 
-    /// A step that prints why it fails.
+    /// Returns a step that prints the error if it fails.
     pub(crate) fn telling(
         name: impl Into<String>,
         run: impl FnOnce() -> Result<(), String> + 'static,
@@ -23,13 +23,13 @@ impl Step {
         Step::new(name, || run().map_err(|error| eprintln!("{error}")).is_ok())
     }
 
-    /// Makes the step required: if it fails, the next steps are not run.
+    /// Makes the step required. If a required step fails, the next steps are not run.
     pub(crate) fn required(self) -> Step {
         Step { is_required: true, ..self }
     }
 }
 
-/// Runs every step, even after one that is not required has failed. Returns whether all succeeded.
+/// Runs all steps, also after a step has failed that is not required. Returns whether all steps succeeded.
 pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     let (count, began) = (steps.len(), Instant::now());
     let mut lines = Vec::new();
@@ -50,13 +50,13 @@ pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     all_succeeded
 }
 
-/// Reports that a step is skipped here, which is not a failure.
+/// Reports that a step is skipped on this machine. Returns true, because this is not a failure.
 pub(crate) fn is_left_out(what: &str, why: &str) -> bool {
     eprintln!("LEFT OUT: {what}, because {why}");
     true
 }
 
-/// A duration in tenths of a second, or from a minute on in minutes and seconds.
+/// Formats a duration in tenths of a second, or in minutes and seconds if it is at least a minute.
 pub(crate) fn shown(time: Duration) -> String {
     match time.as_secs() {
         ..60 => format!("{:.1} s", time.as_secs_f64()),

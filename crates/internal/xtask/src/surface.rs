@@ -1,5 +1,5 @@
-//! Lists the public items of a crate by name: the items that its root declares or re-exports, with methods, public
-//! fields and variants. Items that the documentation hides, code from macros and implemented traits are left out.
+//! Lists the public items of a crate by name: the items that its root declares or re-exports, with their methods,
+//! public fields and variants. Hidden items, items that macros generate, and implemented traits are left out.
 
 use crate::sources::{self, ModulePath, attributes, is_for_tests, is_hidden};
 use std::collections::BTreeMap;
@@ -7,19 +7,19 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use syn::{Field, Ident, ImplItem, Item, ItemImpl, TraitItem, UseTree, Visibility};
 
-/// The items that can be named from outside of a crate.
+/// The items that code outside of a crate can name.
 #[derive(Default)]
 pub(crate) struct Surface {
     types: usize,
     methods: usize,
-    /// Each item by its path from the crate's root, with its kind and the names of its members.
+    /// The items by their paths from the crate's root, each with its kind and the names of its members.
     rows: BTreeMap<String, (&'static str, Vec<String>)>,
-    /// For each definition, the name under which the item was listed.
+    /// For each definition, the name under which the list contains the item.
     shown: BTreeMap<ModulePath, String>,
 }
 
 impl Surface {
-    /// Reads the crate in the folder.
+    /// Reads the public items of the crate in the folder.
     pub(crate) fn read(folder: &Path) -> Result<Surface, String> {
         let files = sources::read(folder)?;
         Ok(Surface::of(files.into_iter().map(|(module, file)| (module, file.items)).collect()))
@@ -95,7 +95,7 @@ impl Member {
     }
 }
 
-/// The members in an item's declaration.
+/// Returns the members in an item's declaration.
 fn members(item: &Item) -> Vec<Member> {
     match item {
         Item::Struct(item) => item.fields.iter().filter_map(public_field).collect(),
@@ -151,7 +151,7 @@ fn described(item: &Item) -> Option<(&'static str, &Ident, &Visibility)> {
     }
 }
 
-/// A name that a `use` brings into a module.
+/// A name that a `use` declaration brings into a module.
 struct Import {
     name: String,
     path: Vec<String>,
@@ -163,7 +163,7 @@ struct Import {
 struct Modules {
     items: BTreeMap<ModulePath, Vec<Item>>,
     imports: BTreeMap<ModulePath, Vec<Import>>,
-    /// The public members in the `impl` blocks of each type, by where the type is defined.
+    /// The public members in the `impl` blocks of each type. The key is the path of the type's definition.
     members: BTreeMap<ModulePath, Vec<Member>>,
 }
 
@@ -202,8 +202,8 @@ impl Modules {
         self.members = found;
     }
 
-    /// The item to which a path refers in a module, and the path of its definition; none if another crate
-    /// defines it.
+    /// Returns the item to which a path in a module refers, and the path of its definition. `None` if another crate
+    /// defines the item.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, &Item)> {
         let (first, rest) = path.split_first()?;
         let inner = [module, std::slice::from_ref(first)].concat();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A line of a test program.
+/// A line of a test program about one test.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Test {
     pub(crate) name: String,
@@ -10,7 +10,7 @@ pub(crate) struct Test {
     pub(crate) took: Duration,
 }
 
-/// The tests that ran, from lines such as `test schedule::a_law ... ok <0.012s>`.
+/// Returns the tests that ran, from lines such as `test schedule::a_law ... ok <0.012s>`.
 pub(crate) fn tests(printed: &str) -> Vec<Test> {
     printed.lines().filter_map(test).collect()
 }

@@ -13,9 +13,9 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// If tests of more programs than this fail, the machine is not the cause.
+/// The maximum number of programs that run once more. If more programs than this fail, the machine is not the cause.
 const MOST_AGAIN: usize = 8;
-/// If more tests than this are not judged in the end, the command fails.
+/// The maximum number of tests that are still not judged when they run alone. If there are more, the command fails.
 const MOST_NOT_JUDGED: usize = 3;
 const SLOWEST: usize = 10;
 
@@ -26,11 +26,11 @@ struct Ended<'a> {
     tests: Vec<Test>,
 }
 
-/// The file in which tests report that they were not judged: one line each, with the name, a colon and the reason.
+/// The file to which each test that is not judged appends one line, with its name, a colon and the reason.
 pub(crate) struct NotJudged(pub(crate) PathBuf);
 
 impl NotJudged {
-    /// The lines that were written since the last call.
+    /// Returns the lines that were written since the last call.
     fn take(&self) -> Vec<String> {
         let text = fs::read_to_string(&self.0).unwrap_or_default();
         let _ = fs::remove_file(&self.0); // there may be none
@@ -113,8 +113,8 @@ impl<'a> Ended<'a> {
         }
     }
 
-    /// The program with only the tests that failed or were not judged, if there are any. A program that failed without
-    /// a failed test runs again as a whole.
+    /// Returns the program with only the tests that failed or were not judged, if there are any. If a program failed
+    /// but none of its tests did, returns the whole program.
     fn again(&self, unclear: &[String]) -> Option<Program> {
         let is_unclear = |test: &&Test| {
             let reason = |line: &String| {
@@ -156,7 +156,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{ExitStatus, id};
 
-    /// Runs three programs with one test each: `b` has these outcomes, one for each run.
+    /// Runs three programs with one test each. The test of `b` has these outcomes, one for each run.
     fn succeeds(outcomes: [&str; 2], reason: &str) -> (bool, usize) {
         let programs = ["a", "b", "c"].map(|name| Program::new(name, "/", name, &[]));
         let file = temp_dir().join(format!("not-judged-{}", id()));

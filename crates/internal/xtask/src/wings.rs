@@ -1,17 +1,18 @@
-//! Checks the wings of `crates`: on which crates of other wings each may depend, and whether it may hide items.
+//! Checks the wings of `crates`: on which crates of other wings a crate depends, and whether a crate hides items.
 
 use crate::sources;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A wing, and the crates of other wings that its crates may depend on.
+/// A wing, and the crates of other wings on which its crates may depend.
 struct Wing {
     name: &'static str,
     may_use: &'static [&'static str],
 }
 
-/// Crates of the same wing may depend on each other. The wing `internal` may depend on all.
+/// The wings of published crates. Crates of the same wing may depend on each other. Crates of the wing `internal` may
+/// depend on all crates.
 const WINGS: [Wing; 3] = [
     Wing { name: "engine", may_use: &[] },
     Wing { name: "limits", may_use: &["nanopace-nanos", "nanopace-async"] },
@@ -24,19 +25,19 @@ const INTERNAL: &str = "internal";
 /// The attribute that hides an item from the documentation.
 const HIDDEN: &str = "doc(hidden)";
 
-/// A crate, and the local crates on which it depends outside of tests.
+/// A crate, and the crates of this project on which it depends outside of its tests.
 struct Member {
     wing: String,
     name: String,
     uses: Vec<String>,
 }
 
-/// Whether a wing of published crates has this name.
+/// Whether there is a wing of published crates with this name.
 pub(crate) fn is_wing(name: &str) -> bool {
     WINGS.iter().any(|wing| wing.name == name)
 }
 
-/// The folders of all crates below `crates`, sorted.
+/// Returns the folders of all crates below `crates`, sorted.
 pub(crate) fn folders(crates: &Path) -> io::Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for wing in fs::read_dir(crates)? {
@@ -51,7 +52,8 @@ pub(crate) fn folders(crates: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// The names of the packages in a wing, and of the internal ones. Packages outside the workspace are left out.
+/// Returns the names of the packages in a wing and of the internal packages. Packages outside of the workspace are left
+/// out.
 pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
     let is_member = |folder: &Path| {
@@ -65,7 +67,7 @@ pub(crate) fn packages(root: &Path, wing: &str) -> io::Result<Vec<String>> {
     Ok(of_wing.map(|member| member.name).collect())
 }
 
-/// Prints each dependency and each hidden item that a wing must not have. Returns whether there are none.
+/// Prints each forbidden dependency and each forbidden hidden item. Returns whether nothing is forbidden.
 pub(crate) fn check(crates: &Path) -> bool {
     let members = folders(crates).and_then(|all| all.iter().map(|it| member(it)).collect());
     let wrong = members.map(|members: Vec<Member>| wrong(&members));
@@ -94,7 +96,7 @@ fn wrong(members: &[Member]) -> Vec<String> {
     wrong
 }
 
-/// Hidden items of the published crates.
+/// Finds the hidden items of the published crates.
 fn hidden(crates: &Path) -> io::Result<Vec<String>> {
     let mut folders = folders(crates)?;
     folders.retain(|folder| !folder.starts_with(crates.join(INTERNAL)));
@@ -111,7 +113,7 @@ fn hidden(crates: &Path) -> io::Result<Vec<String>> {
     Ok(hidden)
 }
 
-/// The numbers of the lines with items that are hidden from the documentation.
+/// Returns the numbers of the lines that hide an item from the documentation.
 fn hidden_lines(text: &str) -> impl Iterator<Item = usize> {
     let is_hidden = |line: &str| line.trim_start().starts_with('#') && line.contains(HIDDEN);
     text.lines().enumerate().filter(move |(_, line)| is_hidden(line)).map(|(index, _)| index + 1)
@@ -128,7 +130,7 @@ fn member(folder: &Path) -> io::Result<Member> {
     })
 }
 
-/// The local crates among the dependencies, except dev-dependencies.
+/// Returns the crates of this project among the dependencies in a manifest, without its dev-dependencies.
 fn used(manifest: &str) -> Vec<String> {
     let mut uses = Vec::new();
     let mut is_dependency = false;

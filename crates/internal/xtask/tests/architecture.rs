@@ -1,5 +1,5 @@
-//! Checks the statements of docs/ARCHITECTURE.md about the source: one test for each invariant. The lists of modules
-//! are in that page, the lists of files are here.
+//! Checks the statements of docs/ARCHITECTURE.md about the source, with one test for each invariant. That page lists
+//! the modules, and this file lists the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,13 +13,13 @@ fn page() -> String {
     fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap()
 }
 
-/// A crate whose layers the page lists.
+/// A crate whose layers are listed in the page.
 struct Layered {
-    /// Its folder.
+    /// The crate's folder below `crates`.
     name: &'static str,
     /// The first module in the page's list.
     first: &'static str,
-    /// Modules that are not in the list.
+    /// Modules that are missing in the list.
     beside: &'static [&'static str],
     /// Names that a pure module must not use.
     impure: &'static [&'static str],
@@ -40,20 +40,20 @@ const LOAD: Layered = Layered {
 };
 
 impl Layered {
-    /// The crate's files by path below `src`, without comments and unit tests.
+    /// Returns the crate's files by path below `src`, without comments and unit tests.
     fn sources(&self) -> BTreeMap<String, String> {
         let files = texts(&root().join("crates").join(self.name).join("src"));
         files.into_iter().map(|(file, text)| (file, code(&text))).collect()
     }
 
-    /// The files of the modules in the list.
+    /// Returns the files of the modules in the list.
     fn listed_sources(&self) -> BTreeMap<String, String> {
         let mut sources = self.sources();
         sources.retain(|file, _| !self.beside.contains(&module(file)));
         sources
     }
 
-    /// The modules in the page's list, in order, and whether each is marked as pure.
+    /// Returns the modules in the page's list, in order, and whether each module is marked as pure.
     fn layers(&self) -> Vec<(String, bool)> {
         let (page, begin) = (page(), format!("\n{} ", self.first));
         let list = page.split("```text").find(|block| block.starts_with(&begin)).unwrap();
@@ -69,7 +69,7 @@ impl Layered {
     }
 }
 
-/// The files of a crate by path below its `src`.
+/// Returns the files of a crate by path below its `src`.
 fn texts(src: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![src.to_owned()];
@@ -98,12 +98,12 @@ fn code(text: &str) -> String {
     lines.map(|line| line.split(" // ").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// `timeline` for `timeline.rs` and all files below `timeline/`.
+/// Returns the module of a file, which is `timeline` for `timeline.rs` and for all files below `timeline/`.
 fn module(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap()
 }
 
-/// The files of `core` and `nanos` by path below `crates/engine`, without `src`, comments and unit tests.
+/// Returns the files of `core` and `nanos` by path below `crates/engine`, without `src`, comments and unit tests.
 fn engine_sources() -> BTreeMap<String, String> {
     let of = |name: &'static str| {
         let files = texts(&root().join("crates/engine").join(name).join("src"));
@@ -137,7 +137,7 @@ fn the_engine_depends_on_nanos_and_nanos_on_nothing_by_default() {
     }
 }
 
-/// Otherwise a user of limiters in tasks compiles the engine too.
+/// Otherwise, programs that use limiters in tasks would compile the engine too.
 #[test]
 fn the_limits_use_of_the_tasks_only_timers() {
     let mut users = 0;
@@ -160,7 +160,7 @@ fn a_module_uses_only_modules_above_it() {
     for of in [ENGINE, LOAD] {
         let layers: Vec<String> = of.layers().into_iter().map(|(name, _)| name).collect();
         let rank = |name: &str| layers.iter().position(|layer| layer == name);
-        // The modules of names that the crate's root re-exports.
+        // The modules of the names that the crate's root re-exports.
         let exports = exports(&of.sources()["lib.rs"]);
         for (file, text) in of.listed_sources() {
             let own = rank(module(&file)).unwrap_or_else(|| panic!("{file} is not in the list"));
@@ -186,7 +186,7 @@ fn the_list_has_every_module_and_nothing_else() {
     }
 }
 
-/// `Pacer` to `pacer`, from `pub use pacer::Pacer`.
+/// Maps each exported name to its module. For `pub use pacer::Pacer`, this is `Pacer` to `pacer`.
 fn exports(lib: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for line in lib.lines().filter_map(|line| line.strip_prefix("pub use ")) {
@@ -199,7 +199,7 @@ fn exports(lib: &str) -> BTreeMap<String, String> {
     exports
 }
 
-/// The first name after each `crate::`.
+/// Returns the first name after each `crate::`.
 fn crate_paths(text: &str) -> Vec<String> {
     let name = |path: &str| -> String {
         path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -252,7 +252,7 @@ fn atomics_are_in_few_files() {
     );
 }
 
-/// The comment is in the function, before it or on the lines of the same call.
+/// The comment must be in the function, before the operation or on the lines of the same call.
 #[test]
 fn every_atomic_operation_says_why_its_ordering_is_enough() {
     let orderings = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
@@ -373,7 +373,7 @@ fn values_are_made_once_in_few_files() {
     only(&["OnceLock", "LazyLock"], &["core/pause/permits.rs", "nanos/clock/tsc.rs"]);
 }
 
-/// `cargo xtask test` runs them all, so there is no other reason to ignore a test.
+/// `cargo xtask test` runs all ignored tests, so a test must not be ignored for another reason.
 #[test]
 fn a_test_is_ignored_only_for_what_it_needs() {
     let mut folders =

@@ -1,4 +1,4 @@
-//! Defines the command line of the program and reads its words.
+//! Defines the command line of the program, and parses it.
 
 use crate::habits;
 use crate::manual::{self, CompletionsArgs, ManArgs};
@@ -19,7 +19,7 @@ enum Command {
     Man(ManArgs),
 }
 
-/// Performs the command of a command line. Its first word is the program's own name.
+/// Performs the command of a command line, whose first word is the program's name.
 pub(crate) fn perform(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let definition = definition();
     let words = habits::with_url(&definition, with_negatives(words));
@@ -40,13 +40,13 @@ pub(crate) fn check(words: impl IntoIterator<Item = OsString>) -> Result<(), cla
     commands::check::<Command, TargetArgs>(&definition, words)
 }
 
-/// The definition of the command line.
+/// Returns the definition of the command line.
 pub(crate) fn definition() -> clap::Command {
     habits::added(commands::definition::<Command, TargetArgs>())
 }
 
-/// The words of a command line, with each negative number joined to the option before it. The error is then about the
-/// value, not about an unknown option.
+/// Joins each negative number of a command line to the option before it. An error is then about the value instead of an
+/// unknown option.
 fn with_negatives(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     for word in words {
@@ -64,7 +64,7 @@ fn is_negative(word: &OsStr) -> bool {
     number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Whether this is an option whose value is a separate word.
+/// Whether this word is an option whose value is the next word.
 fn takes_next(word: &OsStr) -> bool {
     let name = word.to_str().map(|word| word.trim_start_matches('-')).unwrap_or_default();
     let is_option = word.as_encoded_bytes().starts_with(b"-") && !name.is_empty();
@@ -80,7 +80,7 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// The words of a line as a shell splits them, up to a pipe, a redirection, or a description after a gap.
+    /// Splits a line into words as a shell does, up to a pipe, a redirection, or a description after a gap.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
         let command = command.split(" > ").next().unwrap_or_default();
@@ -98,7 +98,7 @@ mod tests {
         let mut definition = definition();
         let mut pages = vec![definition.render_long_help().to_string()];
         pages.extend(definition.get_subcommands_mut().map(|it| it.render_long_help().to_string()));
-        // A backslash at the end of a line continues the command on the next line.
+        // A backslash at the end of a line continues the command.
         let whole = |page: String| page.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
         let text: String = pages.into_iter().map(whole).collect::<Vec<_>>().join("\n");
         let mut examples = 0;

@@ -1,17 +1,17 @@
-//! Accepts habits from oha, hey, wrk and vegeta: a URL without an option, short forms that two of them agree on, and
-//! long options with one dash.
+//! Accepts command lines in the style of oha, hey, wrk and vegeta: a URL without an option, short options that two of
+//! these programs share, and long options with one dash.
 
 use clap::Command;
 use std::ffi::{OsStr, OsString};
 
-/// The commands that send requests, with the short forms of their options. Load generators built with the library do
-/// not have these short forms, so they can use the letters.
+/// The commands that send requests, with their short options. Load generators built with the library do not have these
+/// short options, so they can use the letters themselves.
 const SHORT: [(&str, &[(&str, char)]); 2] = [
     ("run", &[("requests", 'n'), ("duration", 'z'), ("timeout", 't')]),
     ("search", &[("timeout", 't')]),
 ];
 
-/// Adds the short forms, and a URL in the usage line, to the definition of the command line.
+/// Adds the short options and the URL in the usage line to the definition of the command line.
 pub(crate) fn added(definition: Command) -> Command {
     let short = |name: &str| SHORT.into_iter().find(|(it, _)| *it == name).map(|(_, short)| short);
     with_short(definition, short("run").unwrap_or_default())
@@ -32,8 +32,8 @@ fn with_short(command: Command, short: &[(&'static str, char)]) -> Command {
     short.iter().fold(command, add)
 }
 
-/// Rewrites a command line: a word alone that looks like a URL becomes the value of `--url`, and a long option gets its
-/// second dash. Other words may be commands and stay the same.
+/// Rewrites a command line. A word without an option that looks like a URL becomes the value of `--url`, and a long
+/// option gets its second dash. Other words, which may be commands, stay the same.
 pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let named = words.get(1).and_then(|word| definition.find_subcommand(word));
     let command = named.unwrap_or(definition);
@@ -51,7 +51,7 @@ pub(crate) fn with_url(definition: &Command, words: Vec<OsString>) -> Vec<OsStri
     words.into_iter().map(url).collect()
 }
 
-/// As in vegeta, `-duration=5s` is `--duration=5s`, and not `-d uration=5s`.
+/// Adds the second dash: as in vegeta, `-duration=5s` means `--duration=5s` instead of `-d uration=5s`.
 fn with_two_dashes(command: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let is_long = |name: &str| {
         name.len() > 1 && command.get_arguments().any(|option| option.get_long() == Some(name))
@@ -75,7 +75,7 @@ fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }
 
-/// Whether this is an option whose value is the next word.
+/// Whether this word is an option whose value is the next word.
 fn takes_next(command: &Command, word: &OsStr) -> bool {
     let Some(word) = word.to_str().and_then(|word| word.strip_prefix('-')) else { return false };
     match word.strip_prefix('-') {
@@ -84,7 +84,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
             let is_named = option.get_long() == Some(long) || aliases.contains(&long);
             is_named && option.get_action().takes_values() || ABOUT_FILES.contains(&long)
         }),
-        // In a group of short options, the first one that takes a value takes the remaining letters as its value.
+        // In a group of short options, the first one with a value uses the remaining letters as its value.
         None => word
             .char_indices()
             .find(|(_, short)| has_value(command, *short))
@@ -92,7 +92,7 @@ fn takes_next(command: &Command, word: &OsStr) -> bool {
     }
 }
 
-/// Options of a run that are not in the definition: see `config`.
+/// Options of a run that are missing from the definition, because `config` adds them.
 const ABOUT_FILES: [&str; 1] = ["config"];
 
 fn has_value(command: &Command, short: char) -> bool {
@@ -121,7 +121,7 @@ mod tests {
             ("nanopace search http://h/", "nanopace search --url=http://h/"),
             ("nanopace -rate=50 -duration 5s h:80", "nanopace --rate=50 --duration 5s --url=h:80"),
             ("nanopace -d -rates http://h/", "nanopace -d -rates --url=http://h/"),
-            // Values stay values.
+            // Values are not changed.
             ("nanopace --url http://h/", "nanopace --url http://h/"),
             ("nanopace --url=http://h/", "nanopace --url=http://h/"),
             ("nanopace -H a:b --json a.json", "nanopace -H a:b --json a.json"),
@@ -131,7 +131,7 @@ mod tests {
                 "nanopace --require x=1.5 --config a.toml",
             ),
             ("nanopace --csv - http://h/", "nanopace --csv - --url=http://h/"),
-            // Commands, other words, and words after `--` are not changed either.
+            // Commands, other words, and words after `--` are not changed.
             ("nanopace serch", "nanopace serch"),
             ("nanopace plan a.b", "nanopace plan a.b"),
             ("nanopace fleet rate x 1.5", "nanopace fleet rate x 1.5"),

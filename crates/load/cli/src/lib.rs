@@ -1,7 +1,7 @@
 //! The program `nanopace` as a library: a load generator that starts every request on schedule and
 //! reports how late each one was.
 //!
-//! Programs call [`main`]; [`check`] is for tests.
+//! Programs call [`main`]. Tests call [`check`].
 
 mod args;
 mod habits;
@@ -17,19 +17,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-/// The stack size of the thread that runs the program: the usual size, whatever the limit of the main thread.
+/// The stack size of the thread that runs the program. It is the usual size, and does not depend on the limit of the
+/// main thread.
 const STACK: usize = 8 << 20;
 
 /// Performs the command of the command line.
 ///
-/// The exit status is 0 for success, 1 when the results could not be written, 2 when the command line is wrong (nothing
-/// was started then), 3 when a requirement was missed, no rate met the objective of a search, or a fleet lost or doubled
-/// slots, 4 when the load is incomplete, 5 when the target or the store of a fleet is out of reach, and 130 after an
-/// interrupt while a fleet was awaited, or one more than it takes to end the job.
+/// The exit status is 0 for success, 1 if the results could not be written, 2 if the command line is wrong (nothing was
+/// started), 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost or doubled slots, 4
+/// if the load is incomplete, 5 if the target or the store of a fleet cannot be reached, and 130 after an interrupt
+/// before a fleet has started, or after more interrupts than it takes to end the command.
 ///
 /// # Panics
 ///
-/// The program panics.
+/// Panics if the program panics.
 #[must_use]
 pub fn main() -> ExitCode {
     outlive_long_files();
@@ -46,8 +47,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Turns a file that reaches its size limit (`ulimit -f`) into a write error: without a handler, the signal
-/// `SIGXFSZ` ends the process.
+/// Makes a file that reaches its size limit (`ulimit -f`) cause a write error. Without a signal handler, `SIGXFSZ`
+/// would end the process.
 fn outlive_long_files() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
@@ -57,7 +58,7 @@ fn outlive_long_files() {
 ///
 /// # Errors
 ///
-/// The error message, or the help page that the command line asks for.
+/// Returns the error message, or the help page that the command line asks for.
 pub fn check(words: &[&str]) -> Result<(), String> {
     args::check(words.iter().map(OsString::from)).map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Makes completions for shells and pages for `man` from the definition of the command line.
+//! Generates shell completions and manual pages from the definition of the command line.
 
 use anyhow::Context;
 use clap::{Args, Command};
@@ -22,28 +22,28 @@ Examples:
 /// The options of `nanopace completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// Shell to print completions for
+    /// Shell for which to print the script
     shell: Shell,
 }
 
 /// The options of `nanopace man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Command to print the page of [default: the whole program]
+    /// Command to describe [default: the whole program]
     command: Option<String>,
 }
 
-/// Returns the script that completes commands of this definition.
+/// Returns the script that completes the commands and options of this definition.
 pub(crate) fn completions(args: &CompletionsArgs, mut definition: Command) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition, "nanopace", &mut script);
     script
 }
 
-/// Returns the page of `man` about a command of this definition.
+/// Returns the manual page about a command of this definition.
 ///
 /// # Errors
-/// There is no such command.
+/// Fails if there is no such command.
 pub(crate) fn man(args: &ManArgs, mut whole: Command) -> anyhow::Result<Vec<u8>> {
     let mut page = Vec::new();
     whole.build();

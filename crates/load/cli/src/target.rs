@@ -1,7 +1,7 @@
-//! Runs the embedded HTTP target: a server to load if no other is available.
+//! Runs the embedded HTTP target: a server for load tests without a server of their own.
 //!
-//! It supports HTTP/1.1 and HTTP/2, also over TLS, and uses half of the machine's cores: the other half is
-//! for the load. On a machine with two cores, its one thread serves some 100 000 requests/s.
+//! The target supports HTTP/1.1 and HTTP/2, with and without TLS. It uses half of the machine's cores, and leaves the
+//! other half to the load. On a machine with two cores, its single thread serves about 100 000 requests/s.
 
 mod answer;
 pub(crate) mod args;
@@ -29,7 +29,8 @@ use tls::Identity;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 
-/// The length of the accept queue, the most that usual systems allow: thousands of connections may arrive at once.
+/// The length of the accept queue, which must be long enough for thousands of connections at once. Most systems allow
+/// no more.
 const CONNECTIONS_TO_ACCEPT: u32 = 4096;
 
 /// A running target, which serves until the process ends.
@@ -68,7 +69,7 @@ impl Target {
         self.certificate.as_deref()
     }
 
-    /// Tells the target that the schedule starts now: a planned stall counts from here.
+    /// Reports that the schedule starts now. The start of a planned stall is relative to this moment.
     pub(crate) fn schedule_starts(&self) {
         self.answerer.schedule_starts();
     }

@@ -24,11 +24,12 @@ struct Mapping {
     base_ns: u64,
     /// The time of the run at `base_ns`, in nanoseconds.
     run_ns: u64,
-    /// How much faster the run's clock is than the machine's clock, in parts of 10^9. At -10^9, it stands still.
+    /// How much faster the run's clock is than the machine's clock, in parts of 10^9. At -10^9, the run's clock does
+    /// not advance.
     faster_ppb: i64,
 }
 
-/// The value of `faster_ppb` at which the run's clock stands still.
+/// The value of `faster_ppb` at which the run's clock does not advance.
 const STANDS: i64 = -1_000_000_000;
 
 /// The largest correction of the clock's rate, in parts of 10^9.
@@ -44,14 +45,14 @@ impl Mapping {
 }
 
 impl RunClock {
-    /// Creates a clock that stands still at the beginning of the run.
+    /// Creates a clock that stays at the beginning of the run.
     pub(crate) fn standing() -> RunClock {
         RunClock::over(TscClock::new())
     }
 }
 
 impl<C: Clock> RunClock<C> {
-    /// Creates a clock that stands still at the beginning of the run, and uses `base` as the machine's clock.
+    /// Creates a clock that stays at the beginning of the run, and uses `base` as the machine's clock.
     pub(crate) fn over(base: C) -> RunClock<C> {
         let mapping = Mapping { base_ns: 0, run_ns: 0, faster_ppb: STANDS };
         RunClock(Arc::new(Inner { base, mapping: AtomicCell::new(mapping) }))
@@ -66,8 +67,8 @@ impl<C: Clock> RunClock<C> {
     }
 
     /// Sets the clock to the store's time, which a round trip has measured. If the store's time is earlier than the
-    /// clock's, for example before the beginning of the run, the clock stands still until the store's time has caught
-    /// up.
+    /// clock's, for example before the beginning of the run, the clock does not advance until the store's time has
+    /// caught up.
     pub(crate) fn follow(&self, sample: &Sample, origin_us: i64) {
         let now_ns = self.base_ns();
         let (at_ns, run_ns) = sample.run_at(origin_us);

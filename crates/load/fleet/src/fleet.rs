@@ -284,7 +284,7 @@ impl Fleet {
         sample: Sample,
     ) -> Result<Node, FleetError> {
         let load = Load::of(&run)?;
-        // The pacer's schedule begins with the run. At this time, the run's clock still stands still.
+        // The pacer's schedule begins with the run. The run's clock does not advance yet.
         let builder = Pacer::shaped(load.followed()?).arrivals(load.arrivals()?);
         let builder = (self.build)(builder).slots(u64::MAX).until(Duration::MAX);
         let pacer = driver::leased(builder).clock(clock.clone()).build();

@@ -8,7 +8,7 @@ use crate::uncounted_frames::UncountedFrames;
 use nanopace::driver::Lease;
 use std::collections::VecDeque;
 
-/// What a node will ask for next in a frame.
+/// The next kind of tracks in a frame for which a node will ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// The node's own tracks.

@@ -1,9 +1,9 @@
-//! A fleet on virtual time, without threads and connections: for tests, and for figures of fleets that
-//! are larger than what can be measured. The nodes are those of real fleets (what they do and when,
-//! and the clock that follows the store's), and the store decides as the real one. The network, how
-//! long the store takes, and the clocks of machines are assumed: see [`Setup`].
+//! Simulates a fleet in virtual time, without threads and connections: for tests, and to measure fleets that are larger
+//! than available machines. The decisions of nodes and their clocks are those of real fleets, and the store runs the
+//! real scripts. The network, the time that the store takes, and the clocks of machines are models: see [`Setup`].
 //!
-//! Not for users of the crate: it may change with any version. The same setup has the same outcome.
+//! This module is not meant for users of the crate, and can change with any version. The same setup always has the same
+//! outcome.
 
 mod beside;
 mod event;
@@ -22,10 +22,10 @@ pub use beside::play_beside;
 pub use outcome::Outcome;
 pub use setup::{Fault, Setup};
 
-/// Simulates a run, until a second after its end.
+/// Simulates a run, from its start to one second after its end.
 ///
 /// # Panics
-/// If the shape of the load can't be read, or has no end.
+/// Panics if the shape of the load cannot be parsed, or has no end.
 #[must_use]
 pub fn simulate(setup: &Setup) -> Outcome {
     world::World::new(setup).run()

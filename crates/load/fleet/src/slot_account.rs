@@ -9,30 +9,29 @@ use crate::store::{CHUNK, Store};
 use crate::track_ownership::{NodeId, Owners};
 use std::time::Duration;
 
-/// How many chunks of owners are read at once.
+/// The number of chunks of owners that are read at once.
 const CHUNKS: u64 = 64;
 
-/// The account of each slot of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, for
-/// each node and in total. A node is expected to start the slots that the store knows it to own.
+/// The account of all slots of a run. It [closes](Account::closes) if `expected = fired + shed + lost - twice`, both
+/// for each node and in total. A node is expected to start the slots that it owns according to the store.
 ///
-/// The account of a run with a node that was killed, or stays cut off, is incomplete. Then it does not close, and has
-/// bounds: [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most),
-/// [`lost_at_least`](Account::lost_at_least) to [`lost`](Account::lost), and [`twice`](Account::twice) to
-/// [`twice_at_most`](Account::twice_at_most).
+/// If a node was killed or stays cut off, the account is incomplete. In this case it does not close, and has bounds:
+/// [`fired`](Account::fired) to [`fired_at_most`](Account::fired_at_most), [`lost_at_least`](Account::lost_at_least) to
+/// [`lost`](Account::lost), and [`twice`](Account::twice) to [`twice_at_most`](Account::twice_at_most).
 ///
-/// During the run, slots of the last frames count as lost, because nodes report their started slots a few times per
-/// second. After the end of the load, the account has bounds until all nodes have given their results.
+/// During the run, slots of the last frames count as lost, because nodes report their started slots only a few times
+/// per second. After the end of the load, the account has bounds until all nodes have reported their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// The time of the load that it covers. While the run goes on, it ends with a frame.
+    /// The time of the load that the account covers. During the run, it ends with a frame.
     pub span: Duration,
-    /// Slots of the load in that time.
+    /// The number of slots of the load in that time.
     pub expected: u64,
-    /// Slots that no node owns, or one that was [forgotten](Account::forgotten). They count as lost.
+    /// The number of slots that are owned by no node, or by a [forgotten](Account::forgotten) node. They count as lost.
     pub unclaimed: u64,
-    /// Nodes of which the store has forgotten all, because it was emptied after they had died or left.
-    /// Slots that no node owns may be theirs.
+    /// The number of nodes about which the store has lost everything, because its data was lost after these nodes had
+    /// died or left. Slots without an owner may be theirs.
     pub forgotten: u64,
     /// The nodes, in the order in which they have joined.
     pub nodes: Vec<NodeAccount>,
@@ -42,65 +41,65 @@ pub struct Account {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeAccount {
-    /// The node's number, from 1 on.
+    /// The node's number, counted from 1.
     pub number: u16,
-    /// A name for the node, which people choose.
+    /// A name for the node, chosen by the user.
     pub name: String,
-    /// Slots that it owned.
+    /// The number of slots that the node owned.
     pub claimed: u64,
-    /// Slots that it started.
+    /// The number of slots that the node started.
     pub fired: u64,
-    /// Slots that its late policy skipped.
+    /// The number of slots that the node's late policy skipped.
     pub shed: u64,
-    /// Slots that it started while another node owned them.
+    /// The number of slots that the node started although another node owned them.
     pub twice: u64,
-    /// Slots that it owned and never started; negative if it has started more than it had, and then
-    /// the account does not close.
+    /// The number of slots that the node owned but never started. It is negative if the node has started more slots
+    /// than it owned; in this case the account does not close.
     pub lost: i64,
-    /// How many of the lost slots a silent node without results may have started after all.
+    /// How many of the lost slots a silent node without results may have started.
     pub untold: u64,
-    /// How many slots of other nodes a silent node may have started, because it may have gone on without the store. It
-    /// does so for a bounded time, and with its part of the load.
+    /// How many slots of other nodes a silent node may have started, because it may have continued without the store.
+    /// It can do so for a limited time, and with its part of the load.
     pub perhaps_twice: u64,
     /// How late the node's oldest slot was in its last report.
     pub late: Duration,
-    /// For how long the node had been without the store in its last report.
+    /// How long the node had been without the store in its last report.
     pub blind: Duration,
-    /// By how much the node's clock was set to follow the store's clock, in total. More than 0 means that one of the
-    /// two clocks was set during the run, or that the node's machine was suspended.
+    /// The total time by which the node's clock was set to follow the store's clock. A time above 0 means that one of
+    /// the two clocks was set during the run, or that the node's machine was suspended.
     pub stepped: Duration,
-    /// How long ago the last message of the node arrived.
+    /// The time since the last message of the node.
     pub silent: Duration,
-    /// Whether the node has left or is done. One that has not, and has been silent for long, is dead.
+    /// Whether the node has left or finished. A node that has not finished and has been silent for a long time is dead.
     pub is_finished: bool,
 }
 
 impl Account {
-    /// Slots that were started.
+    /// The number of slots that were started.
     #[must_use]
     pub fn fired(&self) -> u64 {
         self.nodes.iter().map(|node| node.fired).sum()
     }
 
-    /// Slots that were skipped by a late policy.
+    /// The number of slots that late policies have skipped.
     #[must_use]
     pub fn shed(&self) -> u64 {
         self.nodes.iter().map(|node| node.shed).sum()
     }
 
-    /// Slots that were started by a node that did not own them.
+    /// The number of slots that were started by a node that did not own them.
     #[must_use]
     pub fn twice(&self) -> u64 {
         self.nodes.iter().map(|node| node.twice).sum()
     }
 
-    /// Slots that were never started by their owner, or had none.
+    /// The number of slots that were never started by their owner, or that had no owner.
     #[must_use]
     pub fn lost(&self) -> i64 {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// The value of [`fired`](Account::fired) if silent nodes have started all that they may have.
+    /// The value of [`fired`](Account::fired) if silent nodes have started as many slots as they may have.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -108,14 +107,14 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// How many slots silent and [forgotten](Account::forgotten) nodes may have started twice. It is not known how long
-    /// a forgotten one goes on without the store, and with which part of the load.
+    /// The number of slots that silent and [forgotten](Account::forgotten) nodes may have started twice. For a
+    /// forgotten node, it is unknown how long it continues without the store, and with which part of the load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
     }
 
-    /// The value of [`lost`](Account::lost) if silent nodes have started all that they owned.
+    /// The value of [`lost`](Account::lost) if silent nodes have started all slots that they owned.
     #[must_use]
     pub fn lost_at_least(&self) -> i64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -123,28 +122,28 @@ impl Account {
         self.lost() - (unclaimed + untold).cast_signed()
     }
 
-    /// The value of [`twice`](Account::twice) if silent nodes have gone on without the store as long as they may, and
-    /// [forgotten](Account::forgotten) ones have started the whole load.
+    /// The value of [`twice`](Account::twice) if silent nodes have continued without the store for as long as they may,
+    /// and [forgotten](Account::forgotten) nodes have started the whole load.
     #[must_use]
     pub fn twice_at_most(&self) -> u64 {
         self.twice() + self.perhaps_twice()
     }
 
-    /// Whether all nodes have given their results.
+    /// Whether all nodes have reported their results.
     #[must_use]
     pub fn is_told(&self) -> bool {
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
         self.forgotten == 0 && untold + self.perhaps_twice() == 0
     }
 
-    /// Whether all slots were started once by their owners, or skipped by a late policy.
+    /// Whether each slot was either started once by its owner, or skipped by a late policy.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.closes() && (self.lost(), self.twice()) == (0, 0)
     }
 
-    /// Whether all nodes have given their results, `expected = fired + shed + lost - twice`, and no node has started
-    /// more slots than it had.
+    /// Whether all nodes have reported their results, `expected = fired + shed + lost - twice`, and no node has started
+    /// more slots than it owned.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();
@@ -156,7 +155,7 @@ impl Account {
     }
 }
 
-/// The account of a run up to a frame. `None` if frames have been counted since the run was read.
+/// Computes the account of a run before the frame `until`. `None` if frames have been counted since the run was read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,
@@ -201,7 +200,7 @@ fn span(run: &Run, load: &Load, until: u64) -> Duration {
     begins(until).min(ends).saturating_sub(begins(head_frames()))
 }
 
-/// Adds what is left of a chunk.
+/// Adds the frames of a chunk that have not been added.
 fn add(owners: &Owners, load: &mut Load, tracks: u32, until: u64, owned: &mut Counted) {
     let (from, ends) = (owned.until, (owned.until / CHUNK + 1) * CHUNK);
     let known = usize::try_from(from % CHUNK * u64::from(tracks)).unwrap_or(usize::MAX);
@@ -226,10 +225,10 @@ fn of_node(
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
     let silence = LostNode::of(text, run, silent_us, is_past);
-    // Slots that a silent node has started without owning them, and has not reported, are more than it had.
+    // If a silent node has started slots without owning them or reporting them, it has started more than it owned.
     let more = (fired + shed).saturating_sub(claimed);
     let twice = if silence.is_some() { twice.max(more) } else { twice };
-    // Just as many of the slots that it has reported may belong to another node.
+    // The same number of the slots that it has reported may belong to another node.
     let unsaid = silence.map_or(0, |silence| silence.unmarked());
     let lost = (claimed + twice + unsaid).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {
@@ -250,7 +249,7 @@ fn of_node(
     }
 }
 
-/// The last reports of the nodes, and when they were read.
+/// Reads the last reports of the nodes, and the time at which they were read.
 pub(crate) fn nodes(store: &mut impl Store) -> Result<(Vec<NodeText>, i64), FleetError> {
     let reply = store.call(&Request::Nodes)?;
     match reply.answer {

@@ -1,4 +1,4 @@
-//! The conditions that a node waits for before its run starts.
+//! Defines the conditions that a node waits for before its run starts.
 
 use std::fmt;
 
@@ -6,14 +6,15 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waits {
-    /// The node waits for others.
+    /// The node waits for other nodes to join.
     ForNodes {
-        /// Nodes that are there, this one included.
+        /// The number of nodes that have joined, including this one.
         here: u32,
-        /// Nodes that have to be there.
+        /// The number of nodes that must join.
         awaited: u32,
     },
-    /// For another run of the same name, whose load is over, and some of whose nodes are not done.
+    /// The node waits for the end of another run with the same name. The load of that run has ended, but not all of its
+    /// nodes have finished.
     ForTheEnd,
 }
 

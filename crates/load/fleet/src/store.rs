@@ -1,4 +1,4 @@
-//! The store that nodes share: Redis or Valkey.
+//! Defines the store that nodes share, which is Redis or Valkey.
 
 #[cfg(feature = "redis")]
 mod place;
@@ -24,10 +24,10 @@ pub(crate) use self::redis::RedisStore;
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 
-/// Decides requests, one at a time.
+/// Handles requests, one at a time.
 pub(crate) trait Store {
     fn call(&mut self, request: &Request) -> Result<Reply, FleetError>;
 }
 
-/// Owners are kept in keys of this many frames each.
+/// The number of frames whose owners are stored in one key.
 pub(crate) const CHUNK: u64 = 64;

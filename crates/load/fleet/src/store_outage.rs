@@ -1,18 +1,18 @@
-//! Limits how long a node goes on while it cannot reach the store.
+//! Limits how long a node continues while it cannot reach the store.
 
 use std::time::Duration;
 
-/// The policy of a node that has been without the store for too long.
+/// The behaviour of a node after it has been without the store for too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenBlind {
-    /// The node starts nothing until the store is back.
+    /// The node starts nothing until the store is available again.
     #[default]
     Hold,
     /// The node ends: its pacer is closed.
     Stop,
 }
 
-/// The time without the store. Moments are those of the run.
+/// The time since which a node has been without the store. Times are those of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreOutage {
     limit_ns: u64,
@@ -34,8 +34,8 @@ impl StoreOutage {
         self.since
     }
 
-    /// Whether a frame that begins at a moment is run without the store. The first one that is asked about
-    /// begins the time without it.
+    /// Whether a frame that begins at this time is run without the store. The first frame for which this is called
+    /// begins the outage.
     pub(crate) fn goes_on(&mut self, begins: u64) -> bool {
         let since = *self.since.get_or_insert(begins);
         begins - since.min(begins) <= self.limit_ns
@@ -45,7 +45,7 @@ impl StoreOutage {
         self.since = None;
     }
 
-    /// Whether the node ends.
+    /// Whether the outage ends the node.
     pub(crate) fn stops(&self, now: u64) -> bool {
         let blind = self.since.map_or(0, |since| now.saturating_sub(since));
         self.then == WhenBlind::Stop && blind > self.limit_ns

@@ -1,5 +1,5 @@
-//! The threads of a node that wait for the store, each on a connection of its own: one asks for slots, and one
-//! sends results so far. The node's own thread gets replies and commands as messages.
+//! Runs the threads of a node that wait for the store, each on its own connection: one sends requests for slots, and
+//! one sends interim results. The node's main thread receives answers and commands as messages.
 
 use crate::clock::RunClock;
 use crate::error::FleetError;
@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Drop,
 }
 
-/// A request and its answer, with the times of both by the machine's clock.
+/// A request and its answer, each with its time on the machine's clock.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) request: Request,
@@ -37,7 +37,7 @@ pub(crate) struct Exchange {
     pub(crate) received_ns: u64,
 }
 
-/// Sends one request at a time to the store. The thread ends when this is dropped.
+/// Sends one request at a time to the store. The thread ends when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct StoreThread(Sender<Order>);
 
@@ -49,7 +49,7 @@ struct Order {
 }
 
 impl StoreThread {
-    /// Replies go to `messages`.
+    /// Starts the thread. Answers are sent to `messages`.
     pub(crate) fn start(
         mut store: RedisStore,
         clock: RunClock,
@@ -72,19 +72,20 @@ impl StoreThread {
         Ok(StoreThread(sender))
     }
 
-    /// Sends a request whose answer is waited for as `patience` says. `load` is how long the load lasts, if it ends.
+    /// Sends a request, and waits for its answer for at most `patience`. `load` is the length of the load, if it has an
+    /// end.
     pub(crate) fn send(&self, request: Request, patience: Duration, load: Option<Duration>) {
-        // The thread is there as long as this is.
+        // The thread exists as long as this handle, so this cannot fail.
         let _ = self.0.send(Order { request, patience, load });
     }
 }
 
-/// Sends results so far to the store. The thread ends when this is dropped.
+/// Sends interim results to the store. The thread ends when this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct ResultsThread(Sender<Vec<u8>>);
 
 impl ResultsThread {
-    /// Sends the results of this node of the run with this number.
+    /// Starts the thread for this node of the run with this ID.
     pub(crate) fn start(
         mut store: RedisStore,
         id: String,
@@ -94,16 +95,16 @@ impl ResultsThread {
         thread::Builder::new().name("nanopace fleet tell".into()).spawn(move || {
             while let Ok(first) = told.recv() {
                 let results = told.try_iter().last().unwrap_or(first);
-                // The next results contain those that do not come through.
+                // If a report fails, the next one contains its results as well.
                 let _ = store.call(&Request::Tell { id: id.clone(), node, results });
             }
         })?;
         Ok(ResultsThread(sender))
     }
 
-    /// Sends these results next, in place of those that have not been sent.
+    /// Sends these results next. They replace results that have not been sent yet.
     pub(crate) fn tell(&self, results: Vec<u8>) {
-        // The thread is there as long as this is.
+        // The thread exists as long as this handle, so this cannot fail.
         let _ = self.0.send(results);
     }
 }

@@ -1,6 +1,6 @@
-//! Sets of tracks of a frame, and the owner of each track.
+//! Defines sets of tracks of a frame, and the owners of its tracks.
 
-/// Some tracks of a frame, in order.
+/// A set of tracks of a frame, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrackSet(Vec<u32>);
 
@@ -35,17 +35,16 @@ impl FromIterator<u32> for TrackSet {
     }
 }
 
-/// The number of a node in its run, from 1 on.
+/// The number of a node in its run, counted from 1.
 pub(crate) type NodeId = u16;
 
-/// The owners of a frame's tracks as the store keeps them: two bytes for each track, which are the number of a
-/// node, or 0 while the track is free.
+/// The owners of a frame's tracks in the format of the store: two bytes for each track, which contain the number of a
+/// node, or 0 if the track is free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owners(pub(crate) Vec<u8>);
 
 impl Owners {
-    /// The owner of each track, which is `None` while the track is free. Tracks after the last one that was claimed may
-    /// be missing.
+    /// The owner of each track; `None` if the track is free. Free tracks at the end may be missing.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<NodeId>> + '_ {
         let pairs = self.0.chunks_exact(2);
         pairs.map(|pair| Some(u16::from_be_bytes([pair[0], pair[1]])).filter(|&id| id > 0))

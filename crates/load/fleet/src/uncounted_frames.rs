@@ -1,20 +1,20 @@
-//! Records the slots that a node has run in frames that are not counted yet. Consecutive frames take as much memory as
-//! one frame, if the same roster gave the node the same tracks in each.
+//! Records the tracks that a node has run in frames that have not been counted. Consecutive frames take as much memory
+//! as one frame, if the roster was the same and gave the node the same tracks.
 
 use crate::frames::Frames;
 use crate::message::Portion;
 use crate::track_ownership::TrackSet;
 use std::ops::Range;
 
-/// The tracks that a node has run.
+/// The tracks that a node has run, by frame.
 #[derive(Debug)]
 pub(crate) struct UncountedFrames {
     frames: Frames,
-    /// The tracks that were run, in the order of the frames.
+    /// The tracks that were run, in ascending order of frames.
     ran: Vec<Ran>,
 }
 
-/// Consecutive frames, and the tracks of them that were run.
+/// Consecutive frames, and the tracks of these frames that were run.
 #[derive(Debug)]
 struct Ran {
     frames: Range<u64>,
@@ -23,7 +23,7 @@ struct Ran {
 
 #[derive(Debug)]
 enum Which {
-    /// The tracks that belong to number `rank` of `nodes` nodes.
+    /// The tracks that belong to the node with rank `rank` among `nodes` nodes.
     Part {
         rank: u32,
         nodes: u32,
@@ -45,7 +45,7 @@ impl UncountedFrames {
         UncountedFrames { frames, ran: Vec::new() }
     }
 
-    /// Adds a frame after the others. The node was number `rank` of `nodes` nodes.
+    /// Adds the next frame. The node had the given rank and number of nodes.
     pub(crate) fn put(&mut self, frame: u64, tracks: TrackSet, (rank, nodes): (u32, u32)) {
         if let Some(last) = self.ran.last_mut()
             && last.frames.end == frame
@@ -59,14 +59,14 @@ impl UncountedFrames {
         self.ran.push(Ran { frames: frame..frame + 1, which });
     }
 
-    /// The tracks that were run in a frame, if any.
+    /// The tracks of a frame that were run, if any.
     pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;
         ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
     }
 
-    /// All that was run.
+    /// All portions that were run.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         self.ran.iter().flat_map(|ran| self.portions_of(ran, ran.frames.clone()))
     }
@@ -76,7 +76,7 @@ impl UncountedFrames {
         frames.map(portion).filter(|portion| !portion.tracks.is_empty())
     }
 
-    /// Takes out what was run from a frame on.
+    /// Removes and returns what was run from a frame on.
     pub(crate) fn take_back(&mut self, from: u64) -> Vec<Portion> {
         let later = |ran: &Ran| from.max(ran.frames.start)..ran.frames.end;
         let taken = self.ran.iter().flat_map(|ran| self.portions_of(ran, later(ran))).collect();
@@ -87,7 +87,7 @@ impl UncountedFrames {
         taken
     }
 
-    /// Forgets what was run before a frame that is not needed any more.
+    /// Deletes the record of frames before `until`, which are not needed any more.
     pub(crate) fn forget(&mut self, until: u64) {
         self.ran.retain(|ran| ran.frames.end > until);
         if let Some(first) = self.ran.first_mut() {
@@ -95,7 +95,7 @@ impl UncountedFrames {
         }
     }
 
-    /// How many rows of frames it keeps.
+    /// The number of stored rows of frames.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.ran.len()
@@ -123,7 +123,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map.
+        /// Compares the record with a map.
         #[test]
         fn all_that_was_run_is_there(
             ran in vec((1_u32..5, 0_u8..4, any::<bool>(), 0_u64..3), 1..60),

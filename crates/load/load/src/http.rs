@@ -352,7 +352,7 @@ fn by(args: &ConnectionArgs) -> String {
     }
 }
 
-/// Returns advice for a failed first request; empty if there is none.
+/// Returns advice for a failed first request, or an empty text.
 fn advice(kind: FailureKind) -> String {
     if let Some(shortage) = Shortage::of_kind(kind) {
         return format!("; {}", shortage.advice());

@@ -1,4 +1,5 @@
-//! Forwards a connection: for each direction, one thread reads and another writes the data when it is due.
+//! Forwards the data of a connection. For each direction, one thread reads data and another one writes it when it is
+//! due.
 
 use super::rules::{Accepted, Rules};
 use std::io::{self, Read, Write};
@@ -8,16 +9,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-/// Data and the time at which to forward it. Empty data marks the end of a direction.
+/// Data, and the time at which to forward it. Empty data marks the end of a direction.
 type Chunk = (Vec<u8>, Instant);
 
-/// The two sockets of a connection, and its rules.
+/// The two sockets of a connection, and the rules of the proxy.
 pub(crate) struct Connection<'a> {
     number: u64,
     client: TcpStream,
     server: TcpStream,
     rules: &'a Rules,
-    /// The number of directions that have not ended.
+    /// The number of directions that have not ended yet.
     open: AtomicUsize,
 }
 
@@ -28,7 +29,7 @@ enum Direction {
 }
 
 impl<'a> Connection<'a> {
-    /// Forwards data until both sides have disconnected or the connection must be closed.
+    /// Forwards data until both sides have disconnected or the rules end the connection.
     pub(crate) fn run(accepted: Accepted, rules: &'a Rules) {
         if let Ok(connection) = Self::connect(accepted, rules) {
             connection.pass_on();
@@ -51,7 +52,7 @@ impl<'a> Connection<'a> {
                 scope.spawn(move || self.read(direction, &sender));
                 scope.spawn(move || self.write(direction, &receiver));
             }
-            // The number only says when to check. The sockets need no ordering.
+            // This number only decides when to stop waiting. It protects no other data, so it needs no ordering.
             self.rules.wait_for_end(self.number, || self.open.load(Ordering::Relaxed) == 0);
             self.die();
         });

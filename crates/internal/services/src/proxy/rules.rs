@@ -1,4 +1,4 @@
-//! The rules for the proxy's connections, now and from later changes on.
+//! Holds the rules for the connections of a proxy, and changes them while connections are open.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 /// How the proxy treats new connections while it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewConnections {
-    /// They are refused.
+    /// New connections are refused.
     Refused,
-    /// They are accepted and get no response, as if packets were lost. After
-    /// [`Proxy::mend`](super::Proxy::mend) they are served, if the clients still wait.
+    /// New connections are accepted but get no response, as if packets were lost. [`Proxy::mend`](super::Proxy::mend)
+    /// serves them if their clients still wait.
     Hang,
 }
 
-/// A client that has connected before the proxy has connected to the server.
+/// A client whose connection is accepted. The proxy has not connected to the server yet.
 pub(crate) struct Accepted {
     pub(crate) number: u64,
     pub(crate) client: TcpStream,
     pub(crate) upstream: SocketAddr,
 }
 
-/// The state of a proxy. Connections are numbered in the order in which they are accepted.
+/// The state of a proxy. Its connections are numbered in the order in which they are accepted.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) upstream: SocketAddr,
@@ -32,9 +32,9 @@ pub(crate) struct State {
     accepting: bool,
     ended: bool,
     next: u64,
-    /// Connections below this number are closed.
+    /// Connections with a lower number must be closed.
     ended_below: u64,
-    /// Data from clients of connections below this number is held.
+    /// Requests on connections with a lower number are held.
     held_below: u64,
 }
 
@@ -66,7 +66,7 @@ impl State {
     }
 }
 
-/// The state, with a way to wait for changes of it.
+/// The state of a proxy, with a way to wait for changes.
 #[derive(Debug)]
 pub(crate) struct Rules {
     state: Mutex<State>,
@@ -105,7 +105,7 @@ impl Rules {
         });
     }
 
-    /// Accepts again. The listener still exists unless new connections were refused.
+    /// Accepts new connections again. The listener exists already unless new connections were refused.
     pub(crate) fn mend(&self, address: SocketAddr) -> io::Result<()> {
         let mut state = self.lock();
         if state.listener.is_none() {
@@ -117,18 +117,18 @@ impl Rules {
         Ok(())
     }
 
-    /// The next client, or an error if there is none now; `None` once the proxy has ended.
+    /// Returns the next client, or an error if no client waits. Returns `None` after the proxy has ended.
     pub(crate) fn accept(&self) -> Option<io::Result<Accepted>> {
         let mut state = self.lock();
         (!state.ended).then(|| state.accept())
     }
 
-    /// The delay of data that arrives now.
+    /// Returns the delay of data that arrives now.
     pub(crate) fn delay(&self) -> Duration {
         self.lock().delay
     }
 
-    /// Waits until data that is due at `due` may be forwarded. Returns false if it must be dropped.
+    /// Waits until the data that is due at `due` can be forwarded. Returns false if the data must be dropped.
     pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -146,7 +146,7 @@ impl Rules {
         }
     }
 
-    /// Waits until the connection must be closed.
+    /// Waits until the rules end the connection or `is_over` returns true.
     pub(crate) fn wait_for_end(&self, number: u64, mut is_over: impl FnMut() -> bool) {
         let mut state = self.lock();
         while number >= state.ended_below && !is_over() {
@@ -155,14 +155,14 @@ impl Rules {
         }
     }
 
-    /// Reports to waiting threads that a connection has ended.
+    /// Wakes the waiting threads, because a direction of a connection has ended.
     pub(crate) fn tell(&self) {
-        // Holds the lock, so that no thread is between its check and its wait.
+        // The lock ensures that no thread is between its check and its wait.
         drop(self.lock());
         self.changed.notify_all();
     }
 
-    /// Whether the received reply must be dropped.
+    /// Whether the proxy must drop the current reply. Each call counts one reply.
     pub(crate) fn drops_reply(&self) -> bool {
         let mut state = self.lock();
         let drops = state.replies_to_drop > 0;

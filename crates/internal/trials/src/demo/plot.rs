@@ -1,4 +1,4 @@
-//! Plots the starts of the demonstration: the total rate above, and the share of each node below.
+//! Draws the picture of the demonstration: the total rate above, and the starts of each node below.
 
 use super::record::{COLUMN, Event, LENGTH, Record};
 use anyhow::{Result, anyhow};
@@ -10,10 +10,10 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 620);
-/// The height of the picture's head, and of the panel with the total.
+/// The heights of the picture's head and of the upper panel.
 const HEAD: u32 = 64;
 const UPPER: u32 = 230;
-/// The distance of a node's label from its first start, in columns.
+/// The distance between the first start of a node and its label, in columns.
 const NAMED: usize = 4;
 const ALL: RGBColor = RGBColor(40, 60, 90);
 const ASKED: RGBColor = RGBColor(210, 60, 40);
@@ -73,7 +73,7 @@ fn draw_head(head: &Panel<'_>, account: &Account, rate: Rate) -> Result<(), Box<
     Ok(())
 }
 
-/// The axes of a panel, up to this many starts per second, with marks for the faults.
+/// Draws the axes of a panel, which ends at this many starts per second, and marks the faults.
 fn plane<'a, 'text>(
     panel: &'a Panel<'text>,
     top: f64,
@@ -107,7 +107,7 @@ where
     Ok(plane)
 }
 
-/// The total rate, constant within a column, and the target rate.
+/// Draws the total rate, which is constant within a column, and the target rate.
 fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let top = 1.5 * hz;
     let mut plane =
@@ -128,7 +128,7 @@ fn draw_all(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// The starts of each node, stacked.
+/// Draws the starts of each node, stacked.
 fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn Error>> {
     let mut plane =
         plane(panel, 1.25 * hz, "by node", &record.events).map_err(|error| error.to_string())?;
@@ -137,7 +137,7 @@ fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn 
         let colour = NODES[usize::from(number.saturating_sub(1)) % NODES.len()];
         let mut bars = Vec::new();
         let first = columns.iter().position(|&starts| starts > 0).unwrap_or(0);
-        // Soon after the node's first start.
+        // The label is near the node's first start.
         let named = (first + NAMED).min(columns.len() - 1);
         let middle = below[named] + f64::from(columns[named]) / COLUMN.as_secs_f64() * 0.62;
         for (column, &starts) in columns.iter().enumerate() {
@@ -154,7 +154,7 @@ fn draw_each(panel: &Panel<'_>, record: &Record, hz: f64) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// The time at which a column begins, in seconds.
+/// Returns the time at which a column begins, in seconds.
 fn from(column: usize) -> f64 {
     (COLUMN * u32::try_from(column).unwrap_or(u32::MAX)).as_secs_f64()
 }

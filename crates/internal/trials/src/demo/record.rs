@@ -1,4 +1,4 @@
-//! Collects the starts that the processes of the demonstration recorded, over time.
+//! Counts the starts that the processes of the demonstration recorded, column by column.
 
 use crate::fleet::{Fate, Start};
 use std::collections::BTreeMap;
@@ -7,20 +7,20 @@ use std::time::Duration;
 /// The length of the load.
 pub(super) const LENGTH: Duration = Duration::from_secs(10);
 
-/// The length of a column, over which starts are counted.
+/// The time that a column covers.
 pub(super) const COLUMN: Duration = Duration::from_millis(100);
 
 /// The number of columns.
 const COLUMNS: usize = 100;
 
-/// A fault or a change of the fleet.
+/// A fault, or another change of the fleet.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) at: Duration,
     pub(super) what: String,
 }
 
-/// The number of starts of each node in each column, by their actual time, and the changes of the fleet.
+/// The number of starts of each node in each column, by actual start, and the changes of the fleet.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) nodes: BTreeMap<u16, Vec<u32>>,
@@ -33,7 +33,7 @@ impl Record {
         Record { nodes, events }
     }
 
-    /// The number of starts of all nodes in each column.
+    /// Returns the number of starts of all nodes in each column.
     pub(super) fn totals(&self) -> Vec<u32> {
         let sum = |column| self.nodes.values().map(|columns| columns[column]).sum();
         (0..COLUMNS).map(sum).collect()
@@ -44,7 +44,7 @@ fn columns(starts: &[Start]) -> Vec<u32> {
     let mut columns = vec![0; COLUMNS];
     for start in starts {
         let column = (start.intended + start.wait).as_nanos() / COLUMN.as_nanos();
-        // Late starts after the end are counted in the last column.
+        // Starts after the end of the load count in the last column.
         columns[usize::try_from(column).unwrap_or(COLUMNS).min(COLUMNS - 1)] += 1;
     }
     columns

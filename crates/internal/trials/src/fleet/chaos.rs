@@ -1,4 +1,4 @@
-//! Runs with random faults.
+//! Runs fleets with random faults, and checks the account of each run.
 
 use crate::fleet::member::Member;
 use crate::fleet::outcome::Outcome;
@@ -22,7 +22,7 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-/// A fault of a node or of the store. Times are in milliseconds; without an end, the fault lasts until the end.
+/// A fault of a node or of the store. Times are in milliseconds. A fault without an end lasts until the run is over.
 #[derive(Clone, Debug)]
 enum Fault {
     Join,
@@ -31,17 +31,17 @@ enum Fault {
     FreezeNode(usize, Option<u64>),
     FreezeAll(u64),
     FreezeStore(u64),
-    /// The store restarts empty after this time.
+    /// The store is killed, and restarts without data after this time.
     RestartStore(u64),
     CutOff(usize, Option<u64>, NewConnections),
     LoseReplies(usize, usize),
     HoldRequests(usize, u64),
-    /// The link has this one-way delay.
+    /// The link of a node gets this one-way delay, for some time.
     Slow(usize, u64, Option<u64>),
     SetRate(u64),
 }
 
-/// A run as drawn from a seed. The order in which the processes meet depends on the machine.
+/// The settings of a run, drawn from a seed. The order in which the processes act also depends on the machine.
 #[derive(Clone, Debug)]
 struct Plan {
     engine: Engine,
@@ -55,14 +55,14 @@ struct Plan {
 
 const LOAD_MS: u64 = 2_000;
 
-/// One-way delays in milliseconds, up to the delay to another continent.
+/// One-way delays in milliseconds. The longest one is that to another continent.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// The time after which a node that is frozen until the end is killed.
+/// The time after the load at which a node is killed that is frozen until the end.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {
-    /// Whether a node may be without the store for longer than it has claimed ahead.
+    /// Whether the fault can separate a node from the store for longer than the node has claimed slots in advance.
     fn cuts(&self) -> bool {
         !matches!(
             self,
@@ -81,8 +81,8 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Whether the remaining nodes must start all slots. If a node leaves while another is without the store, or before
-    /// the store is emptied, the slots that it returned are unknown.
+    /// Whether the remaining nodes must start all slots. They cannot if a node is killed while another one is without
+    /// the store, or if the store loses the data about slots that a leaving node returned.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));
@@ -139,7 +139,7 @@ const NEW: [NewConnections; 2] = [NewConnections::Refused, NewConnections::Hang]
 /// Makes all runs, and prints the result of each.
 ///
 /// # Errors
-/// If the account of a run is wrong.
+/// Fails if the account of a run is wrong.
 pub fn run(options: &Options) -> Result<()> {
     let first = options.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let (mut wrong, began) = (Vec::new(), Instant::now());
@@ -173,7 +173,7 @@ fn try_once(plan: &Plan) -> Result<String> {
     let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
     for (at, fault) in &plan.faults {
         trial.until(*at);
-        // After the load, all nodes may have left, and then no node fills the store again.
+        // After the load, all nodes may have left. Then no node would fill the store again.
         if matches!(fault, Fault::RestartStore(_))
             && trial.elapsed() >= Duration::from_millis(LOAD_MS)
         {
@@ -268,7 +268,7 @@ fn happen(
                 proxies[node].delay(Duration::from_millis(links[node]));
             }
         }
-        // The load may be over, or the store was just lost.
+        // The load may be over, or the store may have no data at the moment.
         Fault::SetRate(rate) => {
             trial.control().set_rate(format!("{rate}/s").parse()?).unwrap_or(());
         }

@@ -1,4 +1,4 @@
-//! A node's process, controlled from outside.
+//! Controls the process of a node from outside.
 
 use crate::fleet::start::{self, Start};
 use anyhow::{Context, Result, bail};
@@ -10,28 +10,29 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit for a process on a busy machine to print a line.
+/// The time limit for a line of output, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How a node ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It has reported all its starts to the store.
+    /// The node has reported all its starts to the store.
     Finished {
-        /// The number of frames in which it was without the store.
+        /// The number of frames in which the node was without the store.
         blind_frames: u64,
-        /// It was asked to leave.
+        /// Whether the node was asked to leave.
         has_left: bool,
-        /// How long it was not scheduled, in milliseconds, because it was frozen or the machine is busy.
+        /// The longest time in milliseconds in which the node was not scheduled, because it was frozen or the machine
+        /// was busy.
         stalled_ms: u64,
     },
-    /// It was killed.
+    /// The node was killed.
     Killed,
-    /// It failed with this message.
+    /// The node failed with this message.
     Failed(String),
 }
 
-/// A node's process. It is killed when this is dropped.
+/// The process of a node. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Member {
     child: Child,
@@ -54,10 +55,10 @@ impl Member {
         Ok(Member { child, lines, starts, number: None, has_left: false, fate: None })
     }
 
-    /// Waits until the node has joined and the run has started. Returns its number.
+    /// Waits until the node has joined and the run has started. Returns the node's number.
     ///
     /// # Errors
-    /// With the line that it prints instead.
+    /// Fails if the node prints nothing or another line. The error then contains this line.
     pub fn joined(&mut self) -> Result<u16> {
         if let Some(number) = self.number {
             return Ok(number);
@@ -67,10 +68,10 @@ impl Member {
         Ok(*self.number.insert(number.parse()?))
     }
 
-    /// Kills it with SIGKILL.
+    /// Kills the node with SIGKILL.
     ///
     /// # Errors
-    /// If it has already ended.
+    /// Fails if the node has already ended.
     pub fn kill(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("the node has ended, {status}");
@@ -85,41 +86,41 @@ impl Member {
         self.fate = Some(fate);
     }
 
-    /// Freezes it with SIGSTOP.
+    /// Freezes the node with SIGSTOP.
     ///
     /// # Errors
-    /// If it has ended.
+    /// Fails if the node has ended.
     pub fn freeze(&self) -> Result<()> {
         Ok(kill_process(Pid::from_child(&self.child), Signal::STOP)?)
     }
 
-    /// Resumes it with SIGCONT.
+    /// Resumes a frozen node with SIGCONT.
     ///
     /// # Errors
-    /// If it has ended.
+    /// Fails if the node has ended.
     pub fn thaw(&self) -> Result<()> {
         Ok(kill_process(Pid::from_child(&self.child), Signal::CONT)?)
     }
 
-    /// Asks it to leave.
+    /// Asks the node to leave.
     ///
     /// # Errors
-    /// If it has ended.
+    /// Fails if the node has ended.
     pub fn leave(&mut self) -> Result<()> {
         self.has_left = true;
         Ok(writeln!(self.child.stdin.as_ref().context("no input")?, "leave")?)
     }
 
-    /// Whether it was killed or asked to leave.
+    /// Whether the node was killed or asked to leave.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.has_left || self.fate == Some(Fate::Killed)
     }
 
-    /// Waits until it ends, at most until `deadline`.
+    /// Waits until the node ends, but not longer than `deadline`.
     ///
     /// # Errors
-    /// If it does not end.
+    /// Fails if the node does not end in time.
     pub fn wait(&mut self, deadline: Instant) -> Result<Fate> {
         while self.fate.is_none() {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -138,7 +139,7 @@ impl Member {
         self.fate.clone().context("no fate")
     }
 
-    /// All starts that it has recorded.
+    /// Returns all starts that the node has recorded.
     #[must_use]
     pub fn starts(&self) -> Vec<Start> {
         start::read(&self.starts)
@@ -156,7 +157,7 @@ impl Drop for Member {
     }
 }
 
-/// A new file for the starts of a node.
+/// Returns the path of the file for the starts of a node.
 pub(crate) fn file(folder: &Path, index: usize) -> PathBuf {
     folder.join(format!("starts-{index}"))
 }

@@ -1,8 +1,8 @@
-//! Runs a node as a process.
+//! Runs a node of a fleet as a process.
 //!
-//! The node prints `joined NUMBER`, then records its starts in a file, and leaves when it reads `leave` from standard
-//! input. At the end it prints `finished` with the number of frames without the store and the milliseconds in which it
-//! was not scheduled, or `failed` with the reason.
+//! The node prints `joined NUMBER`, and then records its starts in a file. It leaves when it reads a line from standard
+//! input. At the end it prints `finished`, with the number of frames without the store and the longest time in
+//! milliseconds in which it was not scheduled, or `failed` with the reason.
 
 use crate::fleet::start::Recorder;
 use anyhow::Result;
@@ -43,10 +43,11 @@ pub struct Options {
     busy_us: u64,
 }
 
-/// Takes part until the load is over, or standard input contains `leave` or ends.
+/// Takes part in the run until the load is over or a line on standard input asks the node to leave. Ends the process if
+/// standard input ends.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// Never fails; errors are printed.
 pub fn run(options: &Options) -> Result<()> {
     match take_part(options) {
         Ok(end) => println!("finished {} {}", end.0, end.1.as_millis()),
@@ -55,7 +56,8 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the number of frames without the store, and the longest time in which it was not scheduled.
+/// Takes part in the run. Returns the number of frames without the store, and the longest time in which the node was
+/// not scheduled.
 fn take_part(options: &Options) -> Result<(u64, Duration)> {
     let node = join(options)?;
     println!("joined {}", node.number());
@@ -80,7 +82,7 @@ fn join(options: &Options) -> Result<Node> {
     Ok(fleet.join()?)
 }
 
-/// Takes slots on all threads until the load is over.
+/// Takes slots on the current thread until the load is over.
 fn starts(node: &Node, options: &Options) -> io::Result<()> {
     let mut recorder = Recorder::open(&options.starts, options.together)?;
     let begins = u64::try_from(node.begins().as_nanos()).unwrap_or(u64::MAX);
@@ -102,7 +104,8 @@ fn lines() -> Receiver<String> {
     receiver
 }
 
-/// Starts slots until the load is over. Returns the longest time in which the thread was not scheduled.
+/// Waits until all `callers` have ended, and makes the node leave when a line arrives. Returns the longest time in
+/// which this thread was not scheduled.
 fn watch<T>(
     node: &Node,
     lines: &Receiver<String>,

@@ -1,4 +1,4 @@
-//! Judges whether the account of a run is correct.
+//! Checks whether the account of a run is correct.
 
 use crate::fleet::member::Fate;
 use crate::fleet::start::Start;
@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
 use std::time::Duration;
 
-/// The most slots that the threads of a killed node can have taken and not recorded.
+/// The maximum number of slots that the threads of a killed node can have taken but not recorded.
 const IN_HAND: u64 = 2;
 
-/// Nodes that are there from the beginning start a slot before this time.
+/// Nodes that take part from the beginning start a slot before this time.
 const EARLY: Duration = Duration::from_millis(100);
 
 /// A thread that wakes later than this was not scheduled in time.
@@ -23,25 +23,25 @@ pub struct Outcome {
     pub account: Account,
     /// The recorded starts of all nodes.
     pub truth: Truth,
-    /// The number of each node, how it ended, and its starts.
+    /// For each node: its number, how it ended, and its starts.
     pub nodes: Vec<(u16, Fate, Vec<Start>)>,
-    /// How often the store was filled again.
+    /// How often nodes filled the store again.
     pub repairs: u64,
 }
 
 impl Outcome {
-    /// Checks the laws that always hold: the truth equals the account or lies between its bounds.
-    /// `forgets`: the store lost the reports of nodes that had already left.
+    /// Checks the laws that always hold: the truth equals the account or lies between its bounds. `forgets` means that
+    /// the store lost the reports of nodes that had already left.
     ///
     /// # Errors
-    /// With the law that is broken.
+    /// Returns the first law that is broken.
     pub fn check(&self, forgets: bool) -> Result<()> {
         let Outcome { account, truth, .. } = self;
         let has_ended = |(_, fate, _): &(u16, Fate, _)| matches!(fate, Fate::Finished { .. });
         let is_told = self.nodes.iter().all(has_ended) && !forgets;
         ensure!(account.closes() || !is_told, "the account does not close: {}", self.summary());
         let slots = truth.times.len() as u64;
-        // After the last node, no slot is expected.
+        // After the last node has left, no slots are expected.
         let is_whole = account.expected == slots || !self.has_stayed();
         ensure!(is_whole, "{slots} slots: {}", self.summary());
         let behind = truth.times.iter().skip(usize::try_from(account.expected)?);
@@ -71,11 +71,11 @@ impl Outcome {
         Ok(())
     }
 
-    /// Checks the laws that also hold if no node was without the store while another was killed. Then the remaining
-    /// nodes take the slots that the killed node had not claimed.
+    /// Checks the laws that hold unless a node was without the store. The remaining nodes then take the slots that a
+    /// killed node had not claimed.
     ///
     /// # Errors
-    /// With the law that is broken.
+    /// Returns the first law that is broken.
     pub fn check_seeing(&self) -> Result<()> {
         if self.was_blind() {
             return Ok(());
@@ -91,7 +91,7 @@ impl Outcome {
         let lives = |fate: &Fate| matches!(fate, Fate::Finished { .. });
         let living = self.nodes.iter().filter(|(_, fate, _)| lives(fate));
         let lost = living.filter_map(|(number, ..)| Some(self.node(*number)?.lost)).sum::<i64>();
-        // The store does not know nodes that left before it was emptied.
+        // The store does not know the nodes that left before it was emptied.
         let is_whole = self.has_lasted() && account.forgotten == 0;
         let is_claimed = account.unclaimed == 0 || !is_whole;
         let is_right = lost == 0 && is_claimed;
@@ -99,26 +99,26 @@ impl Outcome {
         Ok(())
     }
 
-    /// Whether a node was there from the beginning to the end.
+    /// Whether a node took part from the beginning to the end.
     fn has_lasted(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         let is_early = |starts: &[Start]| starts.iter().any(|start| start.intended < EARLY);
         self.nodes.iter().any(|(_, fate, starts)| stays(fate) && is_early(starts))
     }
 
-    /// Whether a node was there at the end.
+    /// Whether a node took part until the end.
     fn has_stayed(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         self.nodes.iter().any(|(_, fate, _)| stays(fate))
     }
 
-    /// The number of starts that the store reports for a node.
+    /// Returns the part of the account about a node. `None` if the account does not contain this node.
     #[must_use]
     pub fn node(&self, number: u16) -> Option<&NodeAccount> {
         self.account.nodes.iter().find(|node| node.number == number)
     }
 
-    /// Whether a node was without the store for a while and could report it.
+    /// Whether a node was without the store for a while and could report this, or has failed.
     #[must_use]
     pub fn was_blind(&self) -> bool {
         let told = |number| self.node(number).is_some_and(|node| node.twice > 0);
@@ -130,8 +130,8 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Whether all nodes except `frozen` ones were scheduled in time. Otherwise nodes may be too late for slots that
-    /// no other node claims, and these are lost.
+    /// Whether at most `frozen` nodes were not scheduled in time. Other nodes can be too late for slots that no other
+    /// node claims, and then these slots are lost.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
         let was_run = |fate: &Fate, starts: &[Start]| match fate {
@@ -144,7 +144,7 @@ impl Outcome {
         self.nodes.iter().filter(|(_, fate, starts)| !was_run(fate, starts)).count() <= frozen
     }
 
-    /// The longest time in which a node was not scheduled, in milliseconds.
+    /// Returns the longest time in which a node was not scheduled, in milliseconds.
     #[must_use]
     pub fn stalled_ms(&self) -> u64 {
         let stalled = |fate: &Fate| match fate {
@@ -154,13 +154,13 @@ impl Outcome {
         self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
-    /// Whether all nodes were scheduled in time, however busy they were.
+    /// Whether all nodes were scheduled in time, even if their starts were late.
     #[must_use]
     pub fn was_calm(&self) -> bool {
         self.stalled_ms() < CALM_MS
     }
 
-    /// The account and the truth in one line.
+    /// Describes the account and the truth in one line.
     #[must_use]
     pub fn summary(&self) -> String {
         let Outcome { account, truth, .. } = self;

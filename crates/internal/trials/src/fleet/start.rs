@@ -1,4 +1,4 @@
-//! The record of a start in a node's file.
+//! Records the starts of a node in a file, and reads them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,15 +8,15 @@ use std::time::Duration;
 /// A slot that a node started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The intended start, from the beginning of the load.
+    /// The intended start, relative to the beginning of the load.
     pub intended: Duration,
-    /// How late it started.
+    /// The wait time.
     pub wait: Duration,
 }
 
 const BYTES: usize = 16;
 
-/// Writes starts to a file, in batches. Written starts survive the process.
+/// Writes starts to a file, in batches. Written starts are kept if the process is killed.
 pub(crate) struct Recorder {
     file: File,
     buffer: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens a file; several writers can share one.
+    /// Opens a file. Several recorders can write to the same file.
     pub(crate) fn open(path: &Path, together: usize) -> io::Result<Recorder> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Recorder { file, buffer: Vec::with_capacity(together * BYTES), together })
@@ -44,7 +44,7 @@ impl Recorder {
     }
 }
 
-/// Reads all starts in a file; none if there is no file.
+/// Reads all starts in a file. Returns none if there is no file.
 pub(crate) fn read(path: &Path) -> Vec<Start> {
     let bytes = fs::read(path).unwrap_or_default();
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u64::from(low));

@@ -1,4 +1,4 @@
-//! Runs a load with nodes that are processes.
+//! Runs a load whose nodes are processes.
 
 use crate::fleet::member::{Fate, Member, file};
 use crate::fleet::outcome::Outcome;
@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How much later than its load a run may end on a busy machine.
+/// The time limit for the end of a run, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A run whose nodes are processes.
@@ -24,17 +24,17 @@ pub struct Trial {
     shape: String,
     folder: TempDir,
     control: Control,
-    /// The beginning of the load, as measured from outside.
+    /// The time at which the load began, according to the store.
     began: Instant,
     /// The nodes of the run.
     pub members: Vec<Member>,
 }
 
 impl Trial {
-    /// Creates a run without nodes at the store at `url`. `program` is the program of this crate.
+    /// Creates a run without nodes, in the store at `url`. `program` is the path of this crate's program.
     ///
     /// # Errors
-    /// If the address is invalid.
+    /// Fails if the address is invalid.
     pub fn new(program: &Path, url: &str, shape: &str) -> Result<Trial> {
         let run = format!("trial-{:08x}", fastrand::u32(..));
         Ok(Trial {
@@ -49,18 +49,18 @@ impl Trial {
         })
     }
 
-    /// Starts a run with this number of nodes and waits for its beginning.
+    /// Starts a run with this number of nodes, and waits until the load begins.
     ///
     /// # Errors
-    /// If it does not begin.
+    /// Fails if the load does not begin.
     pub fn begin(program: &Path, url: &str, shape: &str, nodes: usize) -> Result<Trial> {
         Trial::begin_at(program, url, shape, &vec![url; nodes], &[])
     }
 
-    /// Starts a run with a node for each address, all with these options.
+    /// Starts a run with one node for each address, and waits until the load begins. All nodes get the same `options`.
     ///
     /// # Errors
-    /// If it does not begin.
+    /// Fails if the load does not begin.
     pub fn begin_at(
         program: &Path,
         url: &str,
@@ -80,7 +80,7 @@ impl Trial {
     /// Waits until all nodes have joined and the load has begun.
     ///
     /// # Errors
-    /// If it does not begin.
+    /// Fails if a node does not join or the store does not respond.
     pub fn start(&mut self) -> Result<()> {
         self.members.iter_mut().try_for_each(|member| member.joined().map(|_| ()))?;
         loop {
@@ -96,16 +96,16 @@ impl Trial {
     /// Starts the process of another node, which connects to the store at this address.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// Fails if the process cannot be started.
     pub fn add(&mut self, url: &str, options: &[&str]) -> Result<&mut Member> {
         let mut command = Command::new(&self.program);
         self.add_command(command.arg("node"), url, options)
     }
 
-    /// Like [`add`](Trial::add), with another command.
+    /// Starts another node like [`add`](Trial::add), with another command.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// Fails if the process cannot be started.
     pub fn add_command(
         &mut self,
         command: &mut Command,
@@ -123,10 +123,10 @@ impl Trial {
         self.members.last_mut().context("no node")
     }
 
-    /// Adds a node to a run that has begun, and waits until it has joined.
+    /// Adds a node to a run that has begun, and waits until the node has joined.
     ///
     /// # Errors
-    /// If it does not join; then it is not a member.
+    /// Fails if the node does not join. The node is then removed from [`members`](Trial::members).
     pub fn join(&mut self) -> Result<()> {
         let (url, mut command) = (self.url.clone(), Command::new(&self.program));
         let joined = self.spawn(command.arg("node"), &url)?.joined();
@@ -136,40 +136,40 @@ impl Trial {
         joined.map(|_| ())
     }
 
-    /// The handle to observe and change the run.
+    /// Returns the handle to observe and change the run.
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
     }
 
-    /// Whether the store has forgotten the run.
+    /// Whether the store has no data about the run any more.
     #[must_use]
     pub fn is_forgotten(&self) -> bool {
         let status = retried(Instant::now() + PATIENCE, || self.control.status());
         status.is_err_and(|error| matches!(error.downcast_ref(), Some(FleetError::NoRun)))
     }
 
-    /// The name of the run.
+    /// Returns the name of the run.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.run
     }
 
-    /// The time since the beginning of the load.
+    /// Returns the time since the beginning of the load.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// Waits until this many milliseconds after the beginning of the load.
+    /// Waits until the load has run for this number of milliseconds.
     pub fn until(&self, elapsed_ms: u64) {
         thread::sleep(Duration::from_millis(elapsed_ms).saturating_sub(self.elapsed()));
     }
 
-    /// Ends the load. If the store is slow or moves, the request is repeated.
+    /// Ends the load. Repeats the request if the store is slow or moves to another server.
     ///
     /// # Errors
-    /// If the store does not respond for a minute, or refuses.
+    /// Fails if the store does not respond for a minute, or refuses the request.
     pub fn stop(&self) -> Result<()> {
         match retried(Instant::now() + PATIENCE, || self.control.stop()) {
             Err(error) if matches!(error.downcast_ref(), Some(FleetError::Over)) => Ok(()),
@@ -180,7 +180,7 @@ impl Trial {
     /// Waits until all nodes have ended and the load is over, and returns the outcome.
     ///
     /// # Errors
-    /// If a node does not end, or the store does not respond.
+    /// Fails if a node does not end, or the store does not respond.
     pub fn end(mut self) -> Result<Outcome> {
         let deadline = Instant::now() + PATIENCE;
         let mut nodes = Vec::new();
@@ -196,13 +196,13 @@ impl Trial {
         Ok(Outcome { account, truth, repairs: status.repairs, nodes })
     }
 
-    /// Waits until the store waits for no node.
+    /// Waits until the run has ended or no node takes part any more.
     fn over(&self, deadline: Instant) -> Result<RunStatus> {
         loop {
             let status = retried(deadline, || self.control.status())?;
-            // A killed node is waited for until it counts as dead.
+            // A killed node is part of the run until it counts as dead.
             if status.has_ended || status.nodes == 0 {
-                // The last frame may not be over.
+                // The last frame may not be over yet.
                 thread::sleep(2 * status.frame);
                 return Ok(status);
             }
@@ -211,7 +211,7 @@ impl Trial {
     }
 }
 
-/// Repeats a request to a store that is slow.
+/// Repeats a request until the store responds or the deadline has passed.
 fn retried<T>(deadline: Instant, ask: impl Fn() -> Result<T, FleetError>) -> Result<T> {
     loop {
         match ask() {

@@ -4,16 +4,16 @@ use crate::fleet::start::Start;
 use nanopace::{Arrivals, Shape, Shard};
 use std::time::Duration;
 
-/// The tolerance for rounded intended starts.
+/// The tolerance for rounding errors of intended starts.
 const ROUNDING: Duration = Duration::from_nanos(5);
 
-/// How often each slot of a load was started.
+/// The number of times that each slot of a load was started, as the nodes recorded it.
 #[derive(Clone, Debug)]
 pub struct Truth {
     shape: Shape,
     /// The number of starts of each slot.
     pub times: Vec<u32>,
-    /// Starts at times without a slot, by a node that did not know of a change.
+    /// The number of starts at times without a slot, by nodes that did not know of a change.
     pub strays: u64,
 }
 
@@ -34,26 +34,26 @@ impl Truth {
         Truth { shape, times, strays }
     }
 
-    /// Slots that were never started.
+    /// Returns the number of slots that were never started.
     #[must_use]
     pub fn never(&self) -> u64 {
         self.never_of(u64::MAX)
     }
 
-    /// Slots among the first ones that were never started.
+    /// Returns the number of slots, among the first `slots` ones, that were never started.
     #[must_use]
     pub fn never_of(&self, slots: u64) -> u64 {
         let slots = usize::try_from(slots).unwrap_or(usize::MAX);
         self.times.iter().take(slots).filter(|&&times| times == 0).count() as u64
     }
 
-    /// Starts of slots that had already been started.
+    /// Returns the number of starts of slots that had been started before.
     #[must_use]
     pub fn repeated(&self) -> u64 {
         self.times.iter().map(|&times| u64::from(times.saturating_sub(1))).sum()
     }
 
-    /// Slots between two times that were never started.
+    /// Returns the number of slots between two times that were never started.
     #[must_use]
     pub fn never_between(&self, from: Duration, until: Duration) -> u64 {
         let slot = |moment| {

@@ -3,18 +3,18 @@
 use crate::stress::changer::{Change, ChangeTo};
 use nanopace::Nanos;
 
-/// A slot in the unit of all sums here: slots per second times nanoseconds.
+/// One slot in the unit of all sums in this module: slots per second times nanoseconds.
 pub(crate) const SLOT: u128 = 1_000_000_000;
 
-/// How much a changing rate allows up to a moment. While a change is under way, it is not known
-/// whether the old or the new rate counts, so this is an upper or a lower bound.
+/// The allowed number of slots, or schedule time, up to any moment. While a change is under way, either the old or the
+/// new rate counts, so the sum is an upper or a lower bound.
 pub(crate) struct Allowance {
-    /// Each segment's start, the sum up to there, and what is added per nanosecond.
+    /// For each segment: its start, the sum up to its start, and the increase per nanosecond.
     segments: Vec<(u64, u128, u64)>,
 }
 
 impl Allowance {
-    /// The allowance from `origin` on. `speed` is what a state adds per nanosecond; `choose` picks
+    /// Computes the allowance from `origin` on. `speed` returns the increase per nanosecond in a state. `choose` picks
     /// one of two speeds while a change is under way.
     pub(crate) fn new(
         origin: Nanos,
@@ -38,7 +38,7 @@ impl Allowance {
         self.segments.push((moment.as_nanos(), self.until(moment.as_nanos()), speed));
     }
 
-    /// The sum up to `moment`.
+    /// Returns the sum up to `moment`.
     pub(crate) fn until(&self, moment: u64) -> u128 {
         let segment = self.segments.partition_point(|(from, _, _)| *from <= moment);
         let (from, sum, speed) = self.segments[segment.saturating_sub(1)];
@@ -46,7 +46,7 @@ impl Allowance {
     }
 }
 
-/// The rate, and whether the pacer is paused.
+/// The rate, and whether the schedule runs.
 #[derive(Clone, Copy)]
 pub(crate) struct State {
     pub(crate) rate: u64,
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// Slots per second.
+    /// Returns the number of slots per second, which is zero during a pause.
     pub(crate) fn speed(self) -> u64 {
         if self.runs { self.rate } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! The changer: changes the schedule while the workers run.
+//! Changes the schedule while the workers run.
 
 use crate::stress::policy::{draw_limit, draw_strictness};
 use crate::stress::scenario::{Changes, Ends, Scenario, draw_rate, rate};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The most changes. More would take longer to check than to make.
+/// The maximum number of changes. More changes would take longer to check than to make.
 const MOST_CHANGES: usize = 2_000;
 
-/// A change of the rate, a pause or a resumption, and the readings of the pacer's clock around it.
+/// A change of the rate, a pause or a resumption, with the readings of the pacer's clock before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) before: Nanos,
@@ -28,7 +28,8 @@ pub(crate) enum ChangeTo {
     Running,
 }
 
-/// Makes the scenario's changes until `stop` is set. If the workers must finish, the last change lets them.
+/// Makes the scenario's changes until `stop` is set. If the workers must finish, the last changes restore the rate and
+/// resume the schedule, so that no worker waits forever.
 pub(crate) fn run(scenario: &Scenario, pacer: &Pacer, stop: &AtomicBool) -> Vec<Change> {
     let mut rng = Rng::with_seed(scenario.seed.rotate_left(7));
     let mut changes = Vec::new();

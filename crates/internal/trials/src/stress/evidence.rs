@@ -1,4 +1,4 @@
-//! The evidence of a round: the records of its threads.
+//! Holds the evidence of a round: the records of its threads.
 
 use crate::stress::changer::Change;
 use crate::stress::record::Record;
@@ -8,20 +8,21 @@ use nanopace::{Counters, Ledger, Nanos};
 /// The records of a round that is over.
 pub(crate) struct Evidence {
     pub(crate) scenario: Scenario,
-    /// The readings around the moment at which the schedule began.
+    /// The readings of the clock before and after the schedule began.
     pub(crate) born: (Nanos, Nanos),
-    /// When slot 0 was meant to start.
+    /// The intended start of slot 0.
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// When the first slot that nobody has taken is due. None if not all due slots could be taken.
+    /// The due time of the first slot that was not taken. `None` if the pacer was closed early, or not all due slots
+    /// could be taken at the end.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
-    /// The readings around the call of `close`.
+    /// The readings of the clock before and after the call of `close`.
     pub(crate) closed: (Nanos, Nanos),
 }
 
-/// Ledger and counters, with the readings around them.
+/// The ledger and the counters, with the readings of the clock before and after they were read.
 pub(crate) struct Totals {
     pub(crate) before: Nanos,
     pub(crate) ledger: Ledger,

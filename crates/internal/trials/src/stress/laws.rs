@@ -1,4 +1,4 @@
-//! The laws, which are the guarantees of the documentation.
+//! Checks the laws, which are the guarantees of the documentation.
 
 mod calls;
 mod law;
@@ -7,7 +7,7 @@ mod totals;
 
 use crate::stress::evidence::Evidence;
 
-/// The first law that the evidence breaks.
+/// Returns the first law that the evidence breaks.
 pub(crate) fn check(evidence: &Evidence) -> Result<(), String> {
     calls::check(evidence)?;
     slots::check(evidence)?;

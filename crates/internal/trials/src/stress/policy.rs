@@ -1,4 +1,4 @@
-//! The late policy of a round.
+//! Draws the late policy of a round.
 
 use fastrand::Rng;
 use nanopace::Strictness;
@@ -13,7 +13,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// No late policy in two of five rounds; otherwise a strictness, a limit, or both.
+    /// Draws no late policy in two of five rounds, and otherwise a strictness, a limit, or both.
     pub(crate) fn draw(rng: &mut Rng) -> Policy {
         let average =
             Policy { strictness: Strictness::AVERAGE, max_backlog: None, skip_later_than: None };
@@ -30,21 +30,21 @@ impl Policy {
         }
     }
 
-    /// Whether each start is judged on a reading of its own.
+    /// Whether this is a late policy. If so, the pacer reads the clock for each start.
     pub(crate) fn is_late(&self) -> bool {
         self.strictness != Strictness::AVERAGE
             || self.max_backlog.is_some()
             || self.skip_later_than.is_some()
     }
 
-    /// Whether intended starts stay where the rate puts them.
+    /// Whether late slots can forfeit schedule time, so that later intended starts move.
     pub(crate) fn forfeits(&self) -> bool {
         let strictness = self.strictness.get();
         self.max_backlog.is_some() || (strictness > 0.0 && strictness <= 1.0)
     }
 }
 
-/// Average, partial, strict or a burst ratio.
+/// Draws an average, partial or full strictness, or a burst ratio.
 pub(crate) fn draw_strictness(rng: &mut Rng) -> Strictness {
     let number = match rng.u8(0..8) {
         0 => 0.0,
@@ -56,7 +56,7 @@ pub(crate) fn draw_strictness(rng: &mut Rng) -> Strictness {
     Strictness::new(number).unwrap_or_default()
 }
 
-/// A limit, not so short that a busy machine could skip every slot.
+/// Draws a limit. It is long enough that even a busy machine does not skip every slot.
 pub(crate) fn draw_limit(rng: &mut Rng) -> Duration {
     Duration::from_micros(rng.u64(2_000..30_000))
 }

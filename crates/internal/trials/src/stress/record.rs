@@ -1,4 +1,4 @@
-//! The record of each call of a worker.
+//! Defines the record of a call by a worker.
 
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
@@ -14,12 +14,12 @@ pub(crate) enum Call {
     Claim,
     Poller,
     Lane,
-    /// At the end of the round, in direct succession.
+    /// A call at the end of the round, immediately after the previous one.
     Drain,
 }
 
 impl Call {
-    /// In the order of a scenario's weights.
+    /// All kinds of calls of a worker, in the order of a scenario's weights.
     pub(crate) const ALL: [Call; 8] = [
         Call::Acquire,
         Call::TryAcquire,
@@ -32,7 +32,7 @@ impl Call {
     ];
 }
 
-/// One call and its result, with readings of the clocks around it.
+/// A call and its result, with readings of the clocks around the call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {
     pub(crate) call: Call,
@@ -40,17 +40,17 @@ pub(crate) struct Record {
     pub(crate) lane: u64,
     /// The number of requested slots.
     pub(crate) slots: u32,
-    /// A deadline that is not later than the real one, or the time at which a claim reported that it would be due.
+    /// A moment that is not later than the deadline of the call, or the due time that a claim reported.
     pub(crate) limit: Nanos,
-    /// The pacer's clock, before and after the call.
+    /// The readings of the pacer's clock before and after the call.
     pub(crate) before: Nanos,
     pub(crate) after: Nanos,
-    /// The operating system's clock after the call, counted from before the pacer was made.
+    /// The time on the operating system's clock after the call, since a moment before the pacer was made.
     pub(crate) real: Duration,
     pub(crate) answer: Result<Grant, Refused>,
 }
 
-/// An operation that was started.
+/// Slots that a call started, and their times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) slots: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Start {
 }
 
 impl Record {
-    /// The start, if it was granted.
+    /// Returns the start if the call was granted.
     pub(crate) fn start(&self) -> Option<Start> {
         let grant = self.answer.ok()?;
         Some(Start {
@@ -69,7 +69,7 @@ impl Record {
         })
     }
 
-    /// Whether it began and ended between these moments.
+    /// Whether the call began and ended between these moments.
     pub(crate) fn lies_within(&self, from: Nanos, to: Nanos) -> bool {
         self.before > from && self.after < to
     }

@@ -1,4 +1,4 @@
-//! One round: threads call a pacer, and what they record is the evidence.
+//! Runs one round: threads call a pacer, and their records are the evidence.
 
 use crate::stress::changer::{self, Change};
 use crate::stress::evidence::{Evidence, Totals};
@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// The most slots that are taken at the end of a round, to see whether one is missing.
+/// The maximum number of slots to take at the end of a round, in order to see whether one is missing.
 const MOST_DRAINED: usize = 20_000;
 
-/// The readings around a close, or what was wrong about it.
+/// The readings of the clock before and after the close, or the law that it broke.
 type Closing = Result<(Nanos, Nanos), String>;
 
-/// Runs the round and checks every law; returns the number of starts.
+/// Runs the round and checks every law. Returns the number of granted calls.
 pub(crate) fn run(scenario: Scenario) -> Result<u64, String> {
     let evidence = gather(scenario)?;
     laws::check(&evidence)?;
@@ -39,7 +39,7 @@ fn gather(scenario: Scenario) -> Result<Evidence, String> {
     Ok(Evidence { scenario, born, origin, records, changes, next, at_rest, closed })
 }
 
-/// Makes the pacer. Claims slot 0 to learn when it is due, and gives it back.
+/// Creates the pacer. Claims slot 0 to learn its intended start, and gives it back.
 fn begin(
     scenario: &Scenario,
     clock: &Arc<dyn Clock>,
@@ -64,7 +64,7 @@ fn still_paused(pacer: &Pacer, claim: &Claim<'_>) -> Result<(), String> {
     if same { Ok(()) } else { Err("a pacer that starts paused".to_owned()) }
 }
 
-/// Runs all threads of the round until they are done.
+/// Runs all threads of the round until they end.
 fn run_threads(shared: &RoundShared) -> (Vec<Record>, Vec<Change>, Option<Closing>) {
     thread::scope(|scope| {
         let worker = |number| scope.spawn(move || Worker::new(shared, number).run());
@@ -81,7 +81,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().expect("a thread of the round panicked")
 }
 
-/// Takes what is due. Returns when the next slot is due.
+/// Takes all due slots. Returns the due time of the next slot.
 fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
     for _ in 0..MOST_DRAINED {
         let before = shared.clock.now();
@@ -102,7 +102,7 @@ fn totals(pacer: &Pacer) -> Totals {
     Totals { before, ledger, counters, after: pacer.now() }
 }
 
-/// Closes the pacer, and checks that every call says so from then on.
+/// Closes the pacer, and checks that every later call reports this.
 fn close(pacer: &Pacer) -> Closing {
     let (mut lane, claim) = (pacer.lane(), pacer.claim());
     let before = pacer.now();

@@ -9,11 +9,11 @@ use std::time::Duration;
 /// The highest rate of a round, per second.
 pub(crate) const TOP_RATE: u64 = 10_000_000;
 
-/// A scenario. The order in which its threads meet is not part of it.
+/// The settings of a round. The order in which its threads call the pacer also depends on the machine.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
-    /// Per second.
+    /// The rate at the beginning, per second.
     pub(crate) rate: u64,
     pub(crate) pause: Pause,
     pub(crate) policy: Policy,
@@ -26,56 +26,56 @@ pub(crate) struct Scenario {
     pub(crate) work: Work,
     pub(crate) changes: Changes,
     pub(crate) ends: Ends,
-    /// How likely a worker is to make each of its calls: one weight per call.
+    /// The weight of each kind of call, which decides how often a worker makes it.
     pub(crate) weights: [u8; 8],
 }
 
-/// Whether the schedule starts when the pacer is made, or when it is resumed.
+/// Whether the schedule starts when the pacer is created, or later when it is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begins {
     AtOnce,
     Paused,
 }
 
-/// The real clock of the pacer.
+/// The clock of the pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClockKind {
     Tsc,
     Std,
 }
 
-/// How long workers are busy between two calls.
+/// How long a worker is busy between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// Not at all, so that calls meet as often as they can.
+    /// No time, so that calls coincide as often as possible.
     None,
-    /// Up to some tens of microseconds, and sometimes some milliseconds.
+    /// Usually up to some tens of microseconds, and sometimes some milliseconds.
     Mixed,
-    /// Always more than 10 us: then each start has a reading of its own.
+    /// Always more than 10 us, so that each start has its own reading of the clock.
     Long,
 }
 
-/// The changes made while the workers run.
+/// The changes that are made while the workers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changes {
     None,
-    /// The rate, and pauses.
+    /// Changes of the rate, and pauses.
     Schedule,
-    /// The rate, pauses and the late policy.
+    /// Changes of the rate and of the late policy, and pauses.
     All,
 }
 
 /// How a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// The workers finish; then the pacer is closed.
+    /// The pacer is closed after the workers have finished.
     AtRest,
-    /// The pacer is closed while the workers are at work.
+    /// The pacer is closed while the workers make calls.
     Closed,
 }
 
 impl Scenario {
-    /// The scenario of a seed. It is always the same.
+    /// Draws the scenario of a seed. Equal seeds have equal scenarios.
     pub(crate) fn draw(seed: u64) -> Scenario {
         let rng = &mut Rng::with_seed(seed);
         Scenario {
@@ -99,7 +99,7 @@ impl Scenario {
         }
     }
 
-    /// The clock of the scenario.
+    /// Creates the clock of the scenario.
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
         match self.clock {
             ClockKind::Tsc => Arc::new(TscClock::new()),
@@ -107,7 +107,7 @@ impl Scenario {
         }
     }
 
-    /// The pacer of the scenario, on that clock.
+    /// Returns the builder of the scenario's pacer, which uses this clock.
     pub(crate) fn builder(&self, clock: Arc<dyn Clock>) -> PacerBuilder {
         let policy = self.policy;
         let mut builder = Pacer::builder(rate(self.rate)).clock(clock);
@@ -119,18 +119,18 @@ impl Scenario {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Whether workers may block. They may if slots are so close that each worker gets one soon, or
-    /// if the pacer is closed while they wait.
+    /// Whether workers may make calls that block: either each worker gets a slot soon, or the pacer is closed while the
+    /// workers wait.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
 
-    /// The most slots that are taken at once: about a millisecond of schedule.
+    /// Returns the maximum number of slots of one call, which are due in about a millisecond.
     pub(crate) fn longest_row(&self) -> u32 {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }
 
-    /// Whether each start is judged on a reading of its own, from the first to the last.
+    /// Whether the pacer reads the clock for each start during the whole round.
     pub(crate) fn is_judged_throughout(&self) -> bool {
         self.policy.is_late() && self.changes != Changes::All
     }
@@ -141,23 +141,23 @@ impl Scenario {
     }
 }
 
-/// A rate per second.
+/// Returns the rate with this number of slots per second.
 pub(crate) fn rate(per_second: u64) -> Rate {
     Rate::per_second(per_second).expect("a rate from 1 to 10 M per second")
 }
 
-/// A rate from 1 to 10 M per second. Each power of ten is equally likely.
+/// Draws a rate from 1/s to 10 M/s. Each power of ten is equally likely.
 pub(crate) fn draw_rate(rng: &mut Rng) -> u64 {
     let decade = 10_u64.pow(rng.u32(0..7));
     rng.u64(decade..=10 * decade).min(TOP_RATE)
 }
 
-/// From a microsecond to a millisecond.
+/// Draws a threshold from a microsecond to a millisecond, in nanoseconds.
 fn draw_threshold(seed: u64) -> u64 {
     Rng::with_seed(!seed).u64(1_000..1_000_000)
 }
 
-/// One of the values.
+/// Draws one of the values.
 pub(crate) fn pick<T: Copy, const N: usize>(rng: &mut Rng, of: [T; N]) -> T {
     of[rng.usize(0..N)]
 }

@@ -1,4 +1,4 @@
-//! A worker: makes random calls with little work between them, and records each.
+//! Makes random calls with little work between them, and records each call.
 
 use crate::stress::record::{Call, Record};
 use crate::stress::scenario::{Scenario, Work};
@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most calls of a worker. More would take longer to check than to make.
+/// The maximum number of records of a worker. More records would take longer to check than to make.
 const MOST_CALLS: usize = 6_000;
-/// Refusals are recorded up to this number of calls: they are many, and alike.
+/// Refused calls are no longer recorded after this number of records, because they are many and similar.
 const MOST_WITH_REFUSALS: usize = 2_000;
 const MOST_CLAIMS: usize = 3;
 
@@ -18,16 +18,16 @@ const MOST_CLAIMS: usize = 3;
 pub(crate) struct RoundShared<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) pacer: &'a Pacer,
-    /// Read before a call, without the pacer knowing.
+    /// The pacer's clock, which workers read before each call.
     pub(crate) clock: &'a dyn Clock,
-    /// A moment before the pacer was made.
+    /// A moment before the pacer was created.
     pub(crate) began: Instant,
     /// The number of the next lane.
     pub(crate) lanes: AtomicU64,
     pub(crate) stop: AtomicBool,
 }
 
-/// One worker thread's state.
+/// The state of a worker thread.
 pub(crate) struct Worker<'a> {
     shared: &'a RoundShared<'a>,
     rng: Rng,
@@ -37,7 +37,7 @@ pub(crate) struct Worker<'a> {
     records: Vec<Record>,
 }
 
-/// The readings before a call.
+/// The values that are recorded before a call.
 struct Noted {
     call: Call,
     lane: u64,
@@ -47,14 +47,15 @@ struct Noted {
 }
 
 impl<'a> Worker<'a> {
-    /// The worker with this number.
+    /// Creates the worker with this number.
     pub(crate) fn new(shared: &'a RoundShared<'a>, number: u64) -> Self {
         let rng = Rng::with_seed(shared.scenario.seed ^ ((number + 1) << 32));
         let poller = shared.pacer.poller();
         Worker { shared, rng, lane: None, claims: Vec::new(), poller, records: Vec::new() }
     }
 
-    /// Works until `stop` is set or the pacer is closed. Gives back what it still holds.
+    /// Makes calls until `stop` is set, the pacer is closed or the worker has enough records. At the end, the worker
+    /// gives back all slots that it still holds.
     pub(crate) fn run(mut self) -> Vec<Record> {
         let is_closed = |records: &[Record]| {
             records.last().is_some_and(|last| last.answer == Err(Refused::Closed))
@@ -84,7 +85,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A call by the scenario's weights. If workers may not block, it is one that does not.
+    /// Draws a kind of call with the scenario's weights. If workers may not block, it is a kind that does not block.
     fn draw_call(&mut self) -> Call {
         let weights = self.shared.scenario.weights;
         let of = weights.iter().map(|weight| u32::from(*weight)).sum::<u32>();
@@ -122,7 +123,7 @@ impl<'a> Worker<'a> {
         self.note(Call::Many, slots, Nanos::ZERO, |pacer| pacer.acquire_many(slots));
     }
 
-    /// Takes a claim, starts one, or gives one back.
+    /// Creates a claim, or starts one. A claim that cannot be started is kept or given back.
     fn claim(&mut self) {
         if self.claims.len() < MOST_CLAIMS && self.rng.bool() {
             match self.shared.pacer.claim() {
@@ -149,7 +150,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Polls or waits for a slice, and then may have another poller, or one without a slot.
+    /// Polls, or waits for a random time. Afterwards the poller may give back its slot, or a new poller may replace it.
     fn poll(&mut self) {
         let slice = self.draw_span();
         let noted = self.noted(Call::Poller, 0, 1, Nanos::ZERO);
@@ -162,8 +163,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Makes some starts on the worker's lane or a new one. Then the lane gives back its slots, or
-    /// is dropped, or is kept.
+    /// Makes some starts on the worker's lane, or on a new one. Afterwards the lane may give back its slots, or may be
+    /// dropped.
     fn lane(&mut self) {
         let fresh =
             || (self.shared.lanes.fetch_add(1, Ordering::Relaxed), self.shared.pacer.lane());
@@ -210,7 +211,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Zero, or up to some milliseconds.
+    /// Draws a time: zero in one of four cases, otherwise up to 3 ms.
     fn draw_span(&mut self) -> Duration {
         Duration::from_nanos(self.rng.u64(0..4_000_000).saturating_sub(1_000_000))
     }

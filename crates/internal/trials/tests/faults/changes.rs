@@ -1,4 +1,4 @@
-//! Changes of the load while something fails.
+//! Tests changes of the load during faults.
 
 use crate::{
     all_started, assert_if_run, begin, each_engine, end, one_engine, program, stop, tell, wait_for,
@@ -38,7 +38,8 @@ fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
     })
 }
 
-/// Asserts a gap of this length. Each change takes effect at a frame, at the same distance from its request.
+/// Asserts that there is a gap of this length. Each change takes effect at the beginning of a frame, always at the same
+/// distance from its request.
 fn assert_gap(outcome: &Outcome, between: Duration) {
     let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
     let mut intended: Vec<Duration> = starts.map(|start| start.intended).collect();
@@ -67,7 +68,8 @@ fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
     })
 }
 
-/// A node that does not know of a change starts slots that no longer exist. It counts them, and is then correct again.
+/// A node that does not know of a change starts slots that no longer exist. It counts these starts, and is correct
+/// again later.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
@@ -91,7 +93,8 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// A node that does not know that the load has ended starts slots that do not exist. Each counts as started twice.
+/// A node that does not know that the load has ended starts slots that do not exist. Each of these starts counts as a
+/// slot that started twice.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
@@ -117,7 +120,7 @@ fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
     })
 }
 
-/// The store is emptied after a change and during a change.
+/// The store loses its data after a change and during a change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
@@ -139,7 +142,7 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
             thread::scope(|scope| {
                 let asked = Rate::from_hz(rate.into())?;
                 let change = scope.spawn(move || control.set_rate(asked));
-                // The change has found the run by then.
+                // After this time, the change has found the run, but may not be complete.
                 thread::sleep(Duration::from_millis(fastrand::u64(5..300)));
                 tell(server.address(), "FLUSHALL")?;
                 change.join().expect("no panic")?;
@@ -152,7 +155,7 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
     })
 }
 
-/// A load without a slot for hours continues, and a new load ends it.
+/// A load whose next slot is hours away continues until a new load ends it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_very_low_rate_does_not_end_the_run() -> Result<()> {

@@ -1,5 +1,5 @@
-//! Machines with different clocks, made with libfaketime. It does not work with the servers, so a store whose
-//! clock is set is left to the simulation.
+//! Tests machines with different clocks, which libfaketime simulates. It does not work with the servers, so only the
+//! simulation tests a store whose clock is set.
 
 use crate::{all_started, end, one_engine, program};
 use anyhow::Result;
@@ -7,19 +7,19 @@ use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
 use std::process::Command;
 
-/// Runs the command with the clock that `FAKETIME` describes. The linker finds the library on its usual path.
+/// Makes the command use the clock that `FAKETIME` describes. The linker finds the library on its usual path.
 fn faked<'c>(command: &'c mut Command, time: &str) -> &'c mut Command {
     command.env("LD_PRELOAD", "libfaketimeMT.so.1").env("FAKETIME", time);
     command.env("DONT_FAKE_MONOTONIC", "1")
 }
 
-/// Without the library, the test would test nothing.
+/// Asserts that the library is installed. Without it, the test would test nothing.
 fn assert_clocks_are_faked() {
     let year = faked(Command::new("date").arg("+%Y"), "@2001-06-01 00:00:00").output().unwrap();
     assert_eq!(year.stdout, b"2001\n", "libfaketimeMT.so.1 in LD_LIBRARY_PATH: {year:?}");
 }
 
-/// One machine's wall clock is hours off, and another one's runs twice as fast.
+/// The wall clock of one machine is wrong by hours, and that of another one runs twice as fast.
 #[test]
 #[ignore = "needs Redis and Valkey, and libfaketime"]
 fn clocks_of_nodes_are_never_compared() -> Result<()> {

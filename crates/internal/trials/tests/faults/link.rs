@@ -1,4 +1,4 @@
-//! Nodes without a link to the store for a while, and requests and responses that are late or lost.
+//! Tests nodes that have no connection to the store for a while, and requests and responses that are late or lost.
 
 use crate::{all_started, assert_if_run, begin, end, one_engine, program, stop, wait_for};
 use anyhow::Result;
@@ -7,8 +7,8 @@ use nanopace_trials::fleet::{Start, Trial};
 use std::thread;
 use std::time::Duration;
 
-/// Makes a fault in a run in which each node has its own proxy. Nodes that are cut off start their own slots, and the
-/// others start the slots that they see as free, so all are started.
+/// Makes a fault in a run in which each node has its own proxy, and asserts that all slots are started. Nodes that are
+/// cut off start their own slots, and the others start the slots that they consider free.
 fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
     one_engine(|engine| {
         let server = Server::start(engine)?;
@@ -55,7 +55,8 @@ fn nodes_are_cut_off_up_to_the_end() -> Result<()> {
     tried(3, |proxies| cut_off(&proxies[..2], NewConnections::Refused, 2000))
 }
 
-/// The node continues without the store, and others start its slots. Nobody learns how many of them it started.
+/// The node continues without the store, and other nodes start its slots too. Nobody learns how many slots the node
+/// started.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_is_cut_off_and_then_killed_lies_between_bounds() -> Result<()> {
@@ -119,7 +120,7 @@ fn old_requests_arrive_late() -> Result<()> {
     })
 }
 
-/// One-way delays, from the middle of the run to its end.
+/// One-way delays that last from the middle of the run to its end.
 const SLOW_MS: [u64; 3] = [12, 25, 75];
 
 #[test]
@@ -164,7 +165,7 @@ fn a_node_joins_from_far_away() -> Result<()> {
     })
 }
 
-/// The node owns the slots that it requested, even if the response is still under way when it leaves.
+/// The node owns the slots that it has requested, even if it leaves before the response arrives.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result<()> {
@@ -180,7 +181,7 @@ fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result
         let outcome = end(trial)?;
         let never = outcome.truth.never_of(outcome.account.expected);
         let is_right = outcome.account.is_exact() && never == 0;
-        // Longer than a frame only if the machine stalled.
+        // Starts are later than a frame only if the machine stalled.
         let mut starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
         let is_late = starts.any(|start| start.wait > Duration::from_millis(100));
         assert_if_run(!is_late, is_right, &outcome);

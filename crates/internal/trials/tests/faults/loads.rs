@@ -1,4 +1,4 @@
-//! Loads that are too high, very slow and very fast.
+//! Tests loads that are too high, very slow and very fast.
 
 use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, program, were_run};
 use anyhow::Result;
@@ -18,7 +18,7 @@ fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
         let outcome = end(trial)?;
         assert_if_run(outcome.was_calm(), outcome.truth.never() == 0, &outcome);
         let starts = || outcome.nodes.iter().map(|(_, _, starts)| starts);
-        // Four threads with at most 250 starts/s each need one more second.
+        // Four threads with at most 250 starts/s each need one second more than the load.
         assert!(
             starts().flatten().map(|start| start.wait).max() > Some(Duration::from_millis(800))
         );
@@ -29,7 +29,7 @@ fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
     })
 }
 
-/// Late nodes postpone slots that are not their own. When all leave, no other node takes them.
+/// Late nodes postpone claims for slots of other nodes. No slot must be missing when all nodes leave.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
@@ -64,7 +64,7 @@ fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
         trial.start()?;
         let outcome = end(trial)?;
         all_started(&outcome, 1);
-        // A third would be 600. The slow node can start 150 in the time, and more when it is late.
+        // An equal share would be 600. The slow node can start 150 slots in time, and some more late.
         let [slow, fast, _] = &outcome.nodes[..] else { panic!("three nodes") };
         let is_less = 2 * slow.2.len() < fast.2.len();
         assert_if_run(were_run(&outcome), is_less, &outcome);

@@ -1,6 +1,6 @@
-//! Makes nodes, the store and the links of a fleet fail in many ways, and checks that the account stays correct.
+//! Tests fleets whose nodes, store and links fail in many ways, and checks that the account stays correct.
 //!
-//! Times are asserted with large margins because machines are busy, and numbers of slots exactly.
+//! The tests allow large deviations of times because machines are busy, but none of the numbers of slots.
 
 mod changes;
 mod clocks;
@@ -22,10 +22,10 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit for an expected event on a busy machine.
+/// The time limit for an expected event, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The program that is a node.
+/// Returns the path of the program that runs a node.
 fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nanopace-trials"))
 }
@@ -35,7 +35,7 @@ fn each_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
     Engine::ALL.into_iter().try_for_each(test)
 }
 
-/// Runs a test with one engine, if the others would behave the same.
+/// Runs a test with one engine, because the other one would behave the same.
 fn one_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
     test(Engine::Redis)
 }
@@ -54,8 +54,8 @@ fn end(trial: Trial) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Stops a load after this time. The load is longer than any test, so that it is not over before a fault is made,
-/// even if the machine stalls for seconds.
+/// Ends a load after this time, and checks the account. The load is longer than any test, so it cannot end before a
+/// fault is made, even if the machine stalls for seconds.
 fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
     trial.until(elapsed_ms);
     trial.stop()?;
@@ -72,12 +72,12 @@ fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()
     Ok(())
 }
 
-/// Asserts that all slots were started. `frozen` nodes were frozen by the test.
+/// Asserts that all slots were started. The test has frozen this number of nodes.
 fn all_started(outcome: &Outcome, frozen: usize) {
     assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
 }
 
-/// Asserts a claim that holds only if the machine ran all nodes in time. Otherwise the test is not judged.
+/// Asserts a condition that holds only if the machine ran all nodes in time. If it did not, the test is not judged.
 fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     if !were_run && !holds {
         let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
@@ -88,13 +88,13 @@ fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     assert!(holds, "{}", outcome.summary());
 }
 
-/// Whether no node stalled for a frame or longer. A node that stalled may have been too late for anything.
+/// Whether no node stalled for a frame or longer. A node that stalled may have been too late for any of its slots.
 fn were_run(outcome: &Outcome) -> bool {
     outcome.stalled_ms() < 100
 }
 
-/// Waits until the store responds and the nodes have filled it again. The first node that fills it may not have
-/// heard of a change.
+/// Waits until the store responds and has the right data of the run again. The first node that fills the store may not
+/// know of a change yet.
 fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {

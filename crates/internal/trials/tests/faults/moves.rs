@@ -1,4 +1,4 @@
-//! The store moves to another server: in a cluster, and by sentinels.
+//! Tests stores that move to another server, in a cluster and with sentinels.
 
 use crate::{PATIENCE, all_started, end, program, stop, wait_for_run};
 use anyhow::Result;
@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 const SHAPE: &str = "hold 1k/s 3s";
 
-/// Runs a test with all engines at the same time, because most of the time passes while servers agree.
+/// Runs a test with all engines at the same time, because most of the time the test only waits for the servers to
+/// agree.
 fn side_by_side(test: impl Fn(Engine) -> Result<()> + Sync) -> Result<()> {
     let test = &test;
     thread::scope(|scope| {
@@ -18,7 +19,8 @@ fn side_by_side(test: impl Fn(Engine) -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-/// Begins a run in a cluster whose nodes connect to different servers. Returns the slot and the owner of its keys.
+/// Starts a run in a cluster. Its nodes connect to different servers. Returns the slot of the run's keys, and the
+/// server that owns it.
 fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     let urls: Vec<String> = cluster.servers[..3].iter().map(Server::url).collect();
     let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
@@ -27,7 +29,7 @@ fn clustered(cluster: &Cluster, shape: &str) -> Result<(Trial, u32, usize)> {
     Ok((trial, slot, owner))
 }
 
-/// Stops a run some time after the store is available again.
+/// Ends a run some time after the store is available again.
 fn stop_later(trial: Trial) -> Result<Outcome> {
     wait_for_run(trial.control(), |_| true)?;
     let goes_on = trial.elapsed() + Duration::from_secs(2);
@@ -49,7 +51,7 @@ fn a_slot_of_a_cluster_is_moved() -> Result<()> {
     })
 }
 
-/// The nodes repair the data that the replica had not received.
+/// The replica has not received all data, so the nodes repair it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {

@@ -1,4 +1,4 @@
-//! Names of runs, passwords and addresses.
+//! Tests names of runs, passwords and addresses.
 
 use crate::{all_started, begin, each_engine, end, one_engine, program, stop, tell};
 use anyhow::Result;
@@ -40,7 +40,7 @@ fn nodes_that_start_a_run_at_the_same_time_start_one_run() -> Result<()> {
 
 const SECRET: &str = "Tr0ub4dor";
 
-/// Returns the error, which must come soon and not contain the secret.
+/// Returns the error of a wrong URL. The error must come soon and must not contain the secret.
 fn refused(url: &str) -> Result<FleetError> {
     let asked = Instant::now();
     let fleet = Fleet::new(url, "run")?.shape("hold 1/s 1s".parse()?);
@@ -98,7 +98,7 @@ fn an_invalid_load_does_not_become_a_run() -> Result<()> {
     })
 }
 
-/// Until that run is over: then the name is free, as with equal versions.
+/// The name is free again after the run of the other version is over, as after a run of the same version.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
@@ -134,7 +134,7 @@ fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
     })
 }
 
-/// Another value is stored under the key of the run.
+/// Another program has stored a value under the key of the run.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn data_of_others_under_the_name_is_kept() -> Result<()> {

@@ -1,4 +1,4 @@
-//! Nodes that die, freeze, join and leave.
+//! Tests nodes that die, freeze, join and leave.
 
 use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, stop, wait_for};
 use anyhow::Result;
@@ -17,13 +17,13 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
         let died = trial.elapsed();
         let outcome = stop(trial, 2000)?;
         assert!(!outcome.account.closes(), "some of its starts are unknown: {}", outcome.summary());
-        // Only slots of the killed node were never started, and soon after its death all slots are started.
+        // Only slots of the killed node were never started, and soon after its death no slot is missing.
         let never = outcome.truth.never();
         // Its threads may have held two slots.
         let lost = outcome.node(killed).map_or(0, |node| node.lost);
         let recovered = died + Duration::from_millis(450 + 100);
         let is_over = outcome.truth.never_between(recovered, Duration::MAX) == 0;
-        // Five frames with a quarter of the slots, and a track in each.
+        // In each of five frames, the node has a quarter of the slots and one more track.
         let is_short = never <= 5 * (50 + 13);
         let holds = never.cast_signed() <= lost + 2 && is_over && is_short;
         assert_if_run(outcome.had_time(0), holds, &outcome);
@@ -31,8 +31,8 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
     })
 }
 
-/// The node continues for some frames and has not reported its starts in them. If the machine stalls, the node
-/// may have ended before it is killed.
+/// The node continues for some frames, and has not reported its starts in these frames. If the machine stalls, the node
+/// may end before it is killed.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {

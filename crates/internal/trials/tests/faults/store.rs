@@ -1,4 +1,4 @@
-//! The store stalls, dies, restarts empty or with old data, and is slow.
+//! Tests a store that stalls, dies, restarts without data or with old data, or is slow.
 
 use crate::{all_started, begin, each_engine, end, one_engine, program, stop, tell, wait_for_run};
 use anyhow::Result;
@@ -15,7 +15,8 @@ fn wait(milliseconds: u64) {
     thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// Nodes continue and start their own slots without the store, so all slots are started.
+/// Checks a run whose nodes continue with their own slots while they are without the store, so that all slots are
+/// started.
 fn ended(trial: Trial) -> Result<Outcome> {
     let outcome = end(trial)?;
     all_started(&outcome, 0);
@@ -83,8 +84,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As after a failover to a replica with old data: for a moment only, and for longer than nodes have claimed
-/// ahead.
+/// As in a failover to a replica with old data. The store is away for only a moment, or for longer than the nodes have
+/// claimed in advance.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {

@@ -1,5 +1,5 @@
-//! Prints the C header, generated from the source of `crates/engine/capi`. It is a separate program, so that tests do
-//! not have to build the generator.
+//! Prints the C header, which is generated from the source of `crates/engine/capi`. This is a separate program, so that
+//! the tests do not build the generator.
 
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
@@ -32,7 +32,8 @@ const HEAD: &str = "\
 #ifndef NANOPACE_H
 #define NANOPACE_H";
 
-/// The function uses the size of the struct in the caller's header, so it belongs to the header and not to the library.
+/// The end of the header. Its function uses the size of the struct in the caller's header, so it cannot be part of the
+/// library.
 const TAIL: &str = "\
 // Options that are all at their defaults.
 static inline nanopace_options nanopace_options_default(void) {
@@ -44,7 +45,7 @@ static inline nanopace_options nanopace_options_default(void) {
 
 #endif  /* NANOPACE_H */";
 
-/// The names of the types in C.
+/// The names of the Rust types, and their names in C.
 const NAMES: [(&str, &str); 13] = [
     ("ClaimHandle", "nanopace_claim"),
     ("Clock", "nanopace_clock"),

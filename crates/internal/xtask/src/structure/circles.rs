@@ -5,20 +5,20 @@ use crate::sources::ModulePath;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::{self, Display, Formatter};
 
-/// The name of the folder's own file.
+/// The name for the file of the folder's own module.
 pub(crate) const ITSELF: &str = "(itself)";
 
 /// Modules of one folder that depend on each other in a circle.
 #[derive(Debug)]
 pub(crate) struct Circle {
-    /// The module whose folder it is; empty for the crate's root.
+    /// The module to which the folder belongs. It is empty for the crate's root.
     pub(crate) folder: String,
-    /// Each module of the circle, with the reason for which it depends on the next one.
+    /// Each module of the circle, with a dependency on the next one.
     links: Vec<(String, Dependency)>,
 }
 
 impl Circle {
-    /// The modules of the circle.
+    /// Returns the modules of the circle.
     pub(crate) fn members(&self) -> impl Iterator<Item = &str> {
         self.links.iter().map(|(name, _)| name.as_str())
     }
@@ -38,12 +38,12 @@ impl Display for Circle {
     }
 }
 
-/// The printed name of a folder.
+/// Returns the name of a folder for the output.
 pub(crate) fn folder_name(folder: &str) -> &str {
     if folder.is_empty() { "the crate's root" } else { folder }
 }
 
-/// The dependencies of the modules in one folder, with one reason for each pair.
+/// The dependencies between the modules of a folder, with one example for each pair of modules.
 type Graph = BTreeMap<String, BTreeMap<String, Dependency>>;
 
 /// A dependency that is tolerated although it closes a circle.
@@ -51,26 +51,26 @@ type Graph = BTreeMap<String, BTreeMap<String, Dependency>>;
 pub(crate) struct Tolerated {
     /// The crate's folder.
     pub(crate) in_crate: &'static str,
-    /// The module whose folder it is in; empty for the crate's root.
+    /// The module to which the folder of both modules belongs. It is empty for the crate's root.
     pub(crate) folder: &'static str,
     /// The module that depends on the other one.
     pub(crate) from: &'static str,
-    /// The module that it depends on.
+    /// The module on which `from` depends.
     pub(crate) to: &'static str,
-    /// The reason for the tolerance.
+    /// The reason why the dependency is tolerated.
     pub(crate) reason: &'static str,
 }
 
 /// The results for a crate.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Circles without a tolerated dependency.
+    /// Circles that remain without the tolerated dependencies.
     pub(crate) circles: Vec<Circle>,
-    /// Tolerated dependencies that close no circle, so the tolerance is not needed.
+    /// Tolerated dependencies that close no circle any more.
     pub(crate) outdated: Vec<Tolerated>,
 }
 
-/// Finds circles, ignoring the tolerated dependencies.
+/// Finds the circles that remain without the tolerated dependencies.
 pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     let dependencies = of.dependencies();
     let folders: BTreeSet<&[String]> =
@@ -88,13 +88,13 @@ pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     found
 }
 
-/// Whether this dependency exists and has a way back.
+/// Whether this dependency exists and is part of a circle.
 fn closes_circle(graph: &Graph, pair: &Tolerated) -> bool {
     let exists = graph.get(pair.from).is_some_and(|targets| targets.contains_key(pair.to));
     exists && way(graph, pair.to, pair.from).is_some()
 }
 
-/// The shortest circle through each module, unless that circle was already found.
+/// Returns the shortest circle through each module that is not in another returned circle.
 fn circles_in(folder: &str, graph: &Graph) -> Vec<Circle> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut circles = Vec::new();
@@ -113,7 +113,7 @@ fn circles_in(folder: &str, graph: &Graph) -> Vec<Circle> {
     circles
 }
 
-/// The dependencies within the folder, between the modules in it.
+/// Returns the dependencies between the modules of a folder.
 fn graph(folder: &[String], dependencies: &BTreeSet<Dependency>) -> Graph {
     let node = |module: &ModulePath| {
         let below = module.strip_prefix(folder)?;
@@ -130,7 +130,8 @@ fn graph(folder: &[String], dependencies: &BTreeSet<Dependency>) -> Graph {
     graph
 }
 
-/// The shortest path from one module to another, without the last module; it has at least one step.
+/// Returns the shortest path of at least one step from one module to another. The path does not contain its last
+/// module.
 fn way(graph: &Graph, start: &str, end: &str) -> Option<Vec<String>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);

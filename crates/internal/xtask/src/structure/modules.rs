@@ -1,16 +1,16 @@
-//! Resolves the dependencies between the modules of a crate.
+//! Finds the dependencies between the modules of a crate.
 
 use super::paths::{Named, Paths};
 use crate::sources::{self, ModulePath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The modules of a crate that are files.
+/// The modules of a crate that have their own files.
 #[derive(Debug, Default)]
 pub(crate) struct Crate {
-    /// Each module with the paths that its file names.
+    /// For each module, the paths in its file.
     pub(crate) modules: BTreeMap<ModulePath, Vec<Named>>,
-    /// The imports of each module: the name in its scope, and the path to which it refers.
+    /// The imports: a module and a name in its scope, with the path to which the name refers.
     imports: BTreeMap<(ModulePath, String), Named>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Dependency {
     pub(crate) path: String,
 }
 
-/// Imports of imports are followed up to this depth.
+/// The maximum number of imports that are followed from one name to its definition.
 const MOST_IMPORTS: usize = 8;
 
 impl Crate {
@@ -49,7 +49,7 @@ impl Crate {
         self.modules.insert(module, found);
     }
 
-    /// Every dependency of a module on another one.
+    /// Returns every dependency of a module on another one.
     pub(crate) fn dependencies(&self) -> BTreeSet<Dependency> {
         let mut dependencies = BTreeSet::new();
         for (from, named) in &self.modules {
@@ -65,7 +65,7 @@ impl Crate {
         dependencies
     }
 
-    /// The module that defines the item; none if it belongs to another crate.
+    /// Returns the module that defines the item. `None` if another crate defines it.
     fn resolve(&self, named: &Named, imports: usize) -> Option<ModulePath> {
         let start = self.start(named);
         let is_ours = start.is_some();
@@ -84,7 +84,7 @@ impl Crate {
         }
     }
 
-    /// The path to which `rest` refers, if the module imports its first name.
+    /// Returns the path to which `rest` refers, if its first name is an import of the module.
     fn imported(&self, named: &Named, module: &[String], rest: &[String]) -> Option<Named> {
         let (name, after) = rest.split_first()?;
         let import = self.imports.get(&(module.to_vec(), name.clone()))?;
@@ -92,7 +92,8 @@ impl Crate {
         (import != named).then(|| Named { path, ..import.clone() })
     }
 
-    /// The start of a path: its first module, and the remaining segments.
+    /// Splits a path into the module at its start and the remaining segments. `None` if the path starts outside of the
+    /// crate.
     fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
         let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
         match rest.first()?.as_str() {
@@ -115,7 +116,7 @@ impl Crate {
         Some((module, rest))
     }
 
-    /// The module whose file contains this: modules with a body have no file of their own.
+    /// Returns the module whose file contains this module, because modules with a body have no file of their own.
     fn file_module(&self, mut module: ModulePath) -> ModulePath {
         while !self.modules.contains_key(&module) {
             module.pop();
@@ -124,7 +125,7 @@ impl Crate {
     }
 }
 
-/// A crate of files, each with its module (empty for the root) and its code.
+/// Creates a crate from modules and their code. The path of the root is empty.
 #[cfg(test)]
 pub(crate) fn crate_of(files: &[(&str, &str)]) -> Crate {
     let mut made = Crate::default();
@@ -153,10 +154,10 @@ mod tests {
         for (code, expected) in [
             ("use crate::b::B;", &["a -> b"][..]),
             ("use super::b::c::C;", &["a -> b"]),
-            // Through a name that the root re-exports, and through one that the root defines.
+            // The root re-exports `B`, and counts as the module that defines `Other`.
             ("use crate::B;", &["a -> b"]),
             ("use crate::Other;", &["a -> "]),
-            // A name of another crate, and one that is defined here.
+            // `Serialize` belongs to another crate, and `A` is defined in the same file.
             ("use serde::Serialize; struct A; fn f(_: A, _: Serialize) {}", &[]),
             ("mod inner { fn f() { super::super::b::g(); } }", &["a -> b"]),
             ("fn f() { vec![crate::b::g()]; }", &["a -> b"]),

@@ -12,13 +12,14 @@ pub(crate) struct Named {
     pub(crate) scope: Vec<String>,
     /// The segments of the path.
     pub(crate) path: Vec<String>,
-    /// The name that a `use` declaration gives it in `scope`. `None`: not a `use`, or a glob.
+    /// The name in `scope` that a `use` declaration gives to the path. `None` for globs and for paths outside of `use`
+    /// declarations.
     pub(crate) import: Option<String>,
-    /// Whether other modules can use that name too, as with `pub use`.
+    /// Whether other modules can also use this name, as with `pub use`.
     pub(crate) is_reexport: bool,
 }
 
-/// Collects paths from a syntax tree.
+/// Collects the paths in a syntax tree.
 pub(crate) struct Paths {
     scope: Vec<String>,
     in_reexport: bool,
@@ -27,7 +28,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// All paths in the file of the module `scope`.
+    /// Returns all paths in the file of the module `scope`.
     pub(crate) fn of(file: &syn::File, scope: Vec<String>) -> Paths {
         let mut paths = Paths { scope, in_reexport: false, found: Vec::new() };
         paths.visit_file(file);
@@ -62,17 +63,17 @@ impl Paths {
         }
     }
 
-    /// Adds the paths in tokens that `syn` does not parse: names that are joined by `::`.
+    /// Adds the paths in tokens that `syn` does not parse. A path is a list of names that are joined by `::`.
     ///
-    /// `colons` counts the `:` since the last name. Two join the next name to the path; any other number ends
-    /// the path.
+    /// `colons` is the number of `:` since the last name. Two of them join the next name to the path. With any other
+    /// number, the path ends.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
         for token in tokens {
             match token {
-                // As in `::name` and `field: ::name`. The names after it also reach this branch, because the path
-                // stays empty.
+                // This name is part of a path such as `::name`, or `field: ::name`. All names of such a path are
+                // skipped, because `path` stays empty.
                 TokenTree::Ident(_) if colons == 3 || colons == 2 && path.is_empty() => {
                     self.add_named(std::mem::take(&mut path));
                 }
@@ -103,7 +104,7 @@ impl Paths {
     }
 }
 
-/// A path that begins with `::` is skipped: its first name is another crate.
+/// Skips paths that begin with `::`, because their first name is another crate.
 impl<'ast> Visit<'ast> for Paths {
     fn visit_item(&mut self, item: &'ast Item) {
         if !is_for_tests(item) {
@@ -144,7 +145,7 @@ impl<'ast> Visit<'ast> for Paths {
         }
     }
 
-    /// `pub(in crate::module)` names a module, but does not depend on it.
+    /// Ignores `pub(in crate::module)`, which names a module but does not depend on it.
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
 }
 
@@ -152,7 +153,7 @@ impl<'ast> Visit<'ast> for Paths {
 mod tests {
     use super::*;
 
-    /// The paths of more than one segment, each with its scope.
+    /// Returns the paths of at least two segments, each with its scope.
     fn paths(code: &str) -> Vec<String> {
         let file = syn::parse_file(code).unwrap();
         let found = Paths::of(&file, vec!["here".to_owned()]).found;

@@ -1,4 +1,4 @@
-//! Decides the response of the embedded target to each request, and when it is sent.
+//! Decides the response of the embedded target to each request, and the time at which it is sent.
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;
@@ -16,13 +16,13 @@ pub(super) struct Answerer {
     body: Bytes,
     sleepers: Arc<Sleepers>,
     schedule_start: OnceLock<Instant>,
-    /// One for all, so that it is the order of the requests alone that decides how each is
-    /// answered, and not the connection or the thread that it comes by.
+    /// One random number generator for all connections. So the responses depend only on the order of the requests, and
+    /// not on their connections or threads.
     rng: Mutex<Rng>,
 }
 
 impl Answerer {
-    /// An answerer that waits among these sleepers.
+    /// Creates an answerer that uses `sleepers` to wait.
     pub(super) fn new(behaviour: &Behaviour, sleepers: Arc<Sleepers>) -> Answerer {
         Answerer {
             behaviour: *behaviour,
@@ -33,13 +33,14 @@ impl Answerer {
         }
     }
 
-    /// Sets the start of the schedule, from which a planned stall counts. Only the first call has an effect.
+    /// Sets the start of the schedule, to which the start of a planned stall is relative. Only the first call has an
+    /// effect.
     pub(super) fn schedule_starts(&self) {
-        // A second start would move a stall that may have begun already.
+        // A second start would move a stall that may have begun.
         let _ = self.schedule_start.set(Instant::now());
     }
 
-    /// Responds to a request after its latency.
+    /// Sends the response to a request after its latency.
     pub(super) async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -53,7 +54,7 @@ impl Answerer {
         Ok(response)
     }
 
-    /// Draws the status of the next response and its latency.
+    /// Draws the status and the latency of the next response.
     fn draw(&self) -> (StatusCode, Duration) {
         let Behaviour { errors, latency, .. } = self.behaviour;
         let rng = &mut *self.rng.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +77,7 @@ impl Answerer {
     }
 }
 
-/// Reads the rest of a request, because its connection cannot carry another one before.
+/// Reads the rest of a request, because its connection can carry another request only after that.
 async fn read_to_end(mut body: Incoming) -> hyper::Result<()> {
     while !body.is_end_stream() {
         match body.frame().await {

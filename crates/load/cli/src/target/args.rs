@@ -1,4 +1,4 @@
-//! Defines the options of the embedded target. The texts here are part of the `--help` page.
+//! Defines the options of the embedded target. Their doc comments are `--help` texts.
 
 use super::Target;
 use super::behaviour::Behaviour;
@@ -10,10 +10,10 @@ use clap::value_parser;
 use nanopace_load::commands::{Embedded, EmbeddedTarget};
 use std::error::Error;
 
-/// The longest body of an answer in bytes. Each target keeps it in memory once.
+/// The length in bytes of the longest response body. A target stores the body once.
 const LONGEST_BODY: i64 = 1 << 30;
 
-/// How the embedded target answers. With `--url` there is none.
+/// The options about the behaviour of the embedded target. They cannot be used with `--url`.
 #[derive(Args, Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "they are the names of the options")]
 #[command(next_help_heading = "Embedded target")]
@@ -56,7 +56,7 @@ impl EmbeddedTarget for TargetArgs {
 }
 
 impl TargetArgs {
-    /// The behaviour that the options describe.
+    /// Returns the behaviour that the options describe.
     fn behaviour(self) -> Behaviour {
         Behaviour {
             latency: self.target_latency,

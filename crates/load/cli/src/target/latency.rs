@@ -1,8 +1,7 @@
 //! Defines the latency distributions of the embedded target.
 //!
-//! The parameters are those that dashboards and other tools show: a log-normal latency has a median and a
-//! sigma, as in
-//! [WireMock](https://wiremock.org/docs/simulating-faults/).
+//! The parameters are those that dashboards and other tools use. For example, a log-normal latency has a median and a
+//! sigma, as in [WireMock](https://wiremock.org/docs/simulating-faults/).
 
 use fastrand::Rng;
 use std::f64::consts::TAU;
@@ -13,26 +12,27 @@ use std::time::Duration;
 /// A distribution of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Latency {
-    /// Always the same.
+    /// The same time for every response.
     Constant(Duration),
-    /// Half take less than 0.69 times the mean, one in 100 more than 4.6 times.
+    /// An exponential distribution. Half of the times are below 0.69 times the mean, and one in 100 is above 4.6 times
+    /// the mean.
     Exponential { mean: Duration },
-    /// Anything between two bounds, equally often.
+    /// A uniform distribution between two bounds.
     Uniform { min: Duration, max: Duration },
     /// A normal distribution. Negative draws count as zero.
     Normal { mean: Duration, deviation: Duration },
-    /// A log-normal distribution, which resembles most real servers. Half take longer than
-    /// the median, one in 100 longer than e^(2.33 sigma) times the median.
+    /// A log-normal distribution, which resembles most real servers. Half of the times are above the median, and one in
+    /// 100 is above e^(2.33 sigma) times the median.
     LogNormal { median: Duration, sigma: f64 },
-    /// A heavy tail: for any x from 1 on, a share of x^-shape takes longer than x times the
-    /// minimum. With a shape of 1 or less there is no mean.
+    /// A distribution with a heavy tail: for any x of at least 1, a share of x^-shape of the times is above x times the
+    /// minimum. If the shape is 1 or less, there is no mean.
     Pareto { min: Duration, shape: f64 },
 }
 
 use Latency::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
 
 impl Latency {
-    /// Draws a latency. One that is beyond the longest time becomes the longest time.
+    /// Draws a latency. The longest possible time replaces longer ones.
     pub(crate) fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
@@ -47,12 +47,12 @@ impl Latency {
     }
 }
 
-/// Evenly between 0, which is never drawn, and 1.
+/// Draws a uniform number between 0 and 1. It is never 0.
 fn positive(rng: &mut Rng) -> f64 {
     1.0 - rng.f64()
 }
 
-/// By the method of Box and Muller.
+/// Draws from the standard normal distribution, by the Box-Muller method.
 fn standard_normal(rng: &mut Rng) -> f64 {
     (-2.0 * positive(rng).ln()).sqrt() * (TAU * rng.f64()).cos()
 }
@@ -75,7 +75,7 @@ impl Default for Latency {
 impl FromStr for Latency {
     type Err = String;
 
-    /// Reads a time, or the name of a distribution and its parameters with blanks between them.
+    /// Parses a time, or the name of a distribution followed by its parameters, separated by spaces.
     fn from_str(text: &str) -> Result<Latency, String> {
         let words: Vec<_> = text.split_whitespace().collect();
         match words[..] {
@@ -138,7 +138,7 @@ fn time(text: &str) -> Result<Duration, String> {
 }
 
 impl fmt::Display for Latency {
-    /// Writes what [`Latency::from_str`] reads.
+    /// Writes the latency in the form that [`Latency::from_str`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Constant(latency) => write!(f, "{}", word(latency)),
@@ -151,7 +151,7 @@ impl fmt::Display for Latency {
     }
 }
 
-/// A time without blanks.
+/// Formats a time without spaces.
 fn word(time: Duration) -> String {
     humantime::format_duration(time).to_string().replace(' ', "")
 }
@@ -232,12 +232,12 @@ mod tests {
         }
     }
 
-    /// For each quantile that theory names, the share of draws at or below it has a binomial
-    /// distribution. Five of its standard deviations are allowed.
+    /// For each quantile of the theoretical distribution, the share of draws up to it has a binomial distribution. Five
+    /// standard deviations are allowed.
     #[test]
     fn draws_follow_the_distribution() {
         const DRAWS: usize = 200_000;
-        // 1.281_552 and 2.326_348 are the normal distribution's 90th and 99th percentile.
+        // The numbers 1.281_552 and 2.326_348 are the 90th and the 99th percentile of the normal distribution.
         for (text, quantiles) in [
             ("exp 10ms", [(0.5, 6.931_472), (0.9, 23.025_851), (0.99, 46.051_702)]),
             ("uniform 10ms 20ms", [(0.1, 11.0), (0.5, 15.0), (0.99, 19.9)]),

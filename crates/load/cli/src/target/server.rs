@@ -1,7 +1,7 @@
 //! Accepts and serves the connections of the embedded target.
 //!
-//! A connection stays open until its client closes it. There are no timeouts: an endless request or a silent client
-//! costs only the memory of its connection.
+//! A connection stays open until its client closes it. There are no timeouts, because an endless request or a silent
+//! client costs only the memory of its connection.
 
 use super::answer::Answerer;
 use super::tls::Acceptor;
@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time;
 
-/// The pause after a connection could not be accepted: with too many open files, the next one would
-/// also fail, and immediate retries would keep a core busy.
+/// The pause after a connection could not be accepted. If too many files are open, the next attempt would fail as well,
+/// and immediate attempts would keep a core busy.
 const RESPITE: Duration = Duration::from_millis(10);
 
 /// The state that all connections share.
@@ -26,7 +26,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server, which uses TLS if an acceptor is given.
+    /// Creates a server, which uses TLS if `tls` is given.
     pub(super) fn new(tls: Option<Acceptor>, answerer: Arc<Answerer>) -> Arc<Server> {
         Arc::new(Server { tls, answerer })
     }
@@ -57,7 +57,8 @@ impl Server {
         }
     }
 
-    /// Serves HTTP/2 if the client begins with its preface, as after ALPN has selected HTTP/2; otherwise HTTP/1.1.
+    /// Serves HTTP/2 if the client begins with the HTTP/2 preface, which it does after ALPN has selected HTTP/2.
+    /// Otherwise, serves HTTP/1.1.
     async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let service = service_fn(|request| Arc::clone(&self.answerer).answer(request));
         let _ = http().serve_connection(TokioIo::new(stream), service).await;
@@ -69,7 +70,7 @@ fn http() -> auto::Builder<TokioExecutor> {
     auto::Builder::new(TokioExecutor::new())
 }
 
-/// Serves HTTP/1.1, in a build without HTTP/2.
+/// Serves HTTP/1.1 in builds without HTTP/2.
 #[cfg(not(feature = "http2"))]
 fn http() -> hyper::server::conn::http1::Builder {
     hyper::server::conn::http1::Builder::new()

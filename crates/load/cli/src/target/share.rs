@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub(crate) struct Share(f64);
 
 impl Share {
-    /// Whether this one belongs to the share, drawn at random.
+    /// Draws whether a request belongs to the share.
     pub(crate) fn draw(self, rng: &mut Rng) -> bool {
         rng.f64() < self.0
     }
@@ -18,8 +18,7 @@ impl Share {
 impl FromStr for Share {
     type Err = String;
 
-    /// Reads `1%` or `0.01`. A bare 1 is rejected, because it could mean 1% or
-    /// 100%.
+    /// Parses `1%` or `0.01`. A bare 1 is rejected, because it could mean 1 % or 100 %.
     fn from_str(text: &str) -> Result<Share, String> {
         let share = match text.strip_suffix('%') {
             Some(percent) => number(percent.trim_end())? / 100.0,

@@ -1,7 +1,7 @@
-//! Provides exact sleeps for thousands of tasks.
+//! Provides accurate sleeps for thousands of tasks.
 //!
-//! tokio's timers round up to milliseconds. The timers of async-io run in a thread of their own,
-//! which takes twice the CPU time of this module.
+//! Tokio's timers round up to milliseconds. The timers of async-io use their own thread, which takes twice the CPU time
+//! of this module.
 
 use nanopace_async::timer::Timer;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The next expiry of the timer if the ringer does not set one. The ringer always does.
+/// The expiry time of a new timer. The ringer always sets another one.
 const AGAIN: Duration = Duration::from_secs(3600);
 
 /// Sleeping tasks. One timer wakes one task, the ringer, which wakes the tasks that are due.
@@ -29,11 +29,11 @@ struct Line {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// When a task is due. The number distinguishes tasks that are due at the same moment.
+/// The time at which a task is due, and a number that distinguishes tasks with the same time.
 type Place = (Instant, u64);
 
 impl Sleepers {
-    /// Starts the ringer in the caller's runtime.
+    /// Starts the ringer in the current runtime.
     pub(super) fn start() -> io::Result<Arc<Sleepers>> {
         let line =
             Line { timer: timer()?, ringer: Waker::noop().clone(), waiting: BTreeMap::new() };
@@ -46,7 +46,7 @@ impl Sleepers {
         Ok(sleepers)
     }
 
-    /// Sleeps for this time. Dropping the future removes its entry.
+    /// Sleeps for this time. Dropping the future cancels the sleep.
     pub(super) async fn sleep(&self, time: Duration) {
         match Instant::now().checked_add(time) {
             Some(end) => {

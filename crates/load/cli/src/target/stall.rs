@@ -3,7 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The target does not respond for `length`, beginning `start` after the schedule's start.
+/// An outage of the given length, in which the target does not respond. `start` is relative to the start of the
+/// schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stall {
     length: Duration,
@@ -11,7 +12,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// How long to delay a response that is ready at `ready` after the schedule's start.
+    /// How long to delay a response that is ready at `ready`, relative to the start of the schedule.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }
@@ -21,7 +22,7 @@ impl Stall {
 impl FromStr for Stall {
     type Err = String;
 
-    /// Reads `LENGTH@START`, as in `2s@3s`.
+    /// Parses `LENGTH@START`, such as `2s@3s`.
     fn from_str(text: &str) -> Result<Stall, String> {
         let (length, start) = text.split_once('@').ok_or("write LENGTH@START, as in 2s@3s")?;
         let time =

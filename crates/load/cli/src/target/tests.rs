@@ -23,7 +23,7 @@ use tokio_rustls::TlsConnector;
 #[cfg(feature = "target-tls")]
 use tokio_rustls::client::TlsStream;
 
-/// The limit for something that happens at once or never.
+/// The time limit for an event that happens either at once or never.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PLAIN: &[u8] = b"GET / HTTP/1.1\r\nHost: target\r\n\r\n";
 
@@ -75,7 +75,7 @@ async fn assert_answers(target: &Target) {
 }
 
 #[cfg(feature = "target-tls")]
-/// A connection to a name that the certificate is for, by a client that trusts `roots` alone.
+/// Connects over TLS to a name of the certificate. The client trusts only `roots`.
 async fn tls(
     target: &Target,
     roots: RootCertStore,

@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 /// The names in the certificate.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Accepts connections.
+/// Accepts TLS connections.
 pub(super) type Acceptor = TlsAcceptor;
 
 /// A certificate generated for one target, and the acceptor that uses it.
@@ -21,7 +21,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Generates a key and a certificate. The acceptor offers all protocols that the target supports.
+    /// Generates a key and a certificate. The acceptor offers every protocol that the target supports.
     pub(super) fn new() -> anyhow::Result<Identity> {
         let CertifiedKey { cert, signing_key } =
             rcgen::generate_simple_self_signed(NAMES.map(str::to_owned))

@@ -1,5 +1,5 @@
-//! Tests that need the whole machine, or a terminal. Processes started at the same time would inherit the
-//! terminal, so these tests have a test program of their own that starts little else.
+//! Tests that need the whole machine, or a terminal. Processes that start at the same time would inherit the terminal.
+//! So these tests have their own test program, which starts few other processes.
 
 #![cfg(unix)]
 

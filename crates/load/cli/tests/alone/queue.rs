@@ -1,9 +1,8 @@
-//! Compares the reports of runs over a real loopback server with queueing theory: a connection is a queue
-//! with one server.
+//! Compares the reports of runs over a real loopback server with queueing theory, in which a connection is a queue with
+//! one server.
 //!
-//! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), section 5.6, and volume 2 (1976),
-//! section 2.3. M/M/1 and M/G/1 have Poisson arrivals, and services that are exponential or any; in
-//! D/G/1 arrivals are even.
+//! Formulas: Kleinrock, *Queueing Systems*, volume 1 (1975), section 5.6, and volume 2 (1976), section 2.3. M/M/1 and
+//! M/G/1 have Poisson arrivals, with exponential and general service times. D/G/1 has even arrivals.
 
 use crate::command::{nanopace, object};
 use crate::intervals::histograms;
@@ -14,14 +13,14 @@ use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
 
-/// Requests per second, the duration in seconds, and the target's mean service time in seconds.
-/// The target is busy for 48 % of the time, plus the time of sending.
+/// The requests per second, and the duration in seconds. The target is busy for 48 % of the time, plus the time of
+/// sending.
 const RATE: u32 = 60;
 const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
-/// The seeds of the runs. One run would be too short for enough requests, and at a higher rate,
-/// sending would be a larger part of the service time. Each run begins with an empty queue, which affects about
-/// the first twelve requests, or 2 % of them.
+/// The seeds of the runs. A single run would be too short for enough requests. At a higher rate, sending would be a
+/// larger part of the service time. Each run begins with an empty queue, which affects about the first twelve requests,
+/// or 2 % of them.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
@@ -31,20 +30,20 @@ const DEVIATIONS: f64 = 4.0;
 /// The number of attempts on a machine that is too busy.
 const TRIES: u32 = 3;
 
-/// The sums over several runs, in seconds.
+/// The sums over several runs. Times are in seconds.
 #[derive(Debug, Default)]
 struct Queue {
     started: f64,
     due: f64,
     time: f64,
-    /// Sums over the requests that have started.
+    /// The sums over the requests that have started.
     wait: f64,
     response: f64,
-    /// The part of the waiting that the program or a busy machine caused.
+    /// The part of the wait time that the program or a busy machine caused.
     generator: f64,
     service: f64,
     service_squared: f64,
-    /// Whether the machine was so busy that service times were longer than those drawn.
+    /// Whether the machine was so busy that service times were longer than the drawn times.
     is_starved: bool,
 }
 
@@ -88,8 +87,8 @@ impl Queue {
         !self.is_starved && self.is_steady()
     }
 
-    /// Whether the queue did not grow all the time, and service times varied no more than exponential
-    /// ones, whose second moment is 2 m^2, measured to about 3 %.
+    /// Whether the queue did not grow throughout the run, and service times varied no more than exponential ones. Their
+    /// second moment is 2 m^2, measured to about 3 %.
     fn is_steady(&self) -> bool {
         self.utilisation() < 0.7 && self.second_moment() < 2.4 * self.mean_service().powi(2)
     }
@@ -115,29 +114,29 @@ impl Queue {
         self.wait / self.started
     }
 
-    /// The mean wait time without the part that the generator caused.
+    /// The mean wait time without the generator's part.
     fn queueing(&self) -> f64 {
         (self.wait - self.generator) / self.started
     }
 
-    /// The mean wait in M/G/1, by Pollaczek and Khinchine: `lambda E[S^2] / (2 (1 - rho))`.
+    /// The mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
     fn pollaczek_khinchine(&self) -> f64 {
         self.rate() * self.second_moment() / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// The mean wait in M/M/1 with services of this mean: the same with `E[S^2] = 2 m^2`.
+    /// The mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
     fn m_m_1(&self, mean: f64) -> f64 {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// The upper bound of the mean wait in D/G/1, by Kingman: `lambda Var[S] / (2 (1 -
-    /// rho))`. For exponential services, this is half of the wait in M/M/1.
+    /// Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
+    /// services, this is half of the wait time of M/M/1.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// The allowed difference between a mean of n waits in M/M/1 and theory.
+    /// The allowed difference between the mean of n waits in M/M/1 and the theory.
     ///
     /// Successive waits are correlated. A mean of n has the variance `rho (2 + 5 rho - 4
     /// rho^2 + rho^3) / (1 - rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of
@@ -148,12 +147,12 @@ impl Queue {
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// The allowed difference between the mean and theory for the measured rate and service times.
+    /// The allowed difference between the mean and the theory, given the measured rate and service times.
     ///
-    /// The measured rate and mean are a complete sufficient statistic for M/M/1, so the error of a formula
-    /// of them is independent of the remaining error (Basu). The variance of the formula
-    /// is `rho^2 (5 - 4 rho + rho^2) / (1 - rho)^4 m^2 / n`; without it, `2 rho / (1 - rho)^4 m^2 /
-    /// n` of the variance above remains. With the measured second moment as well, still less remains.
+    /// The measured rate and mean are a complete sufficient statistic for M/M/1. So the error of a formula that uses
+    /// them is independent of the remaining error (Basu). The variance of the formula is `rho^2 (5 - 4 rho + rho^2) /
+    /// (1 - rho)^4 m^2 / n`. Without it, `2 rho / (1 - rho)^4 m^2 / n` of the variance above remains. If the measured
+    /// second moment is used as well, even less remains.
     fn tolerance_given_moments(&self) -> f64 {
         let rho = self.utilisation();
         let deviation = (2.0 * rho / self.started).sqrt() / (1.0 - rho).powi(2);
@@ -161,7 +160,7 @@ impl Queue {
     }
 }
 
-/// A run on one connection, whose interval log goes to `log`.
+/// The results of a run on one connection, which writes its interval log to `log`.
 fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     let line = format!(
         "run -c 1 --rate {RATE}/s --duration {SECONDS}s --arrivals {arrivals} --seed {seed} \
@@ -171,7 +170,7 @@ fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     object(&nanopace(&line).arg(log).output().unwrap())
 }
 
-/// The sum of all times in a log that have this tag, in seconds, to this power.
+/// The sum of all times with this tag in a log. Each time, in seconds, is raised to the given power.
 fn sum(log: &[u8], tag: &str, power: i32) -> f64 {
     let all = histograms(log, tag);
     let recorded = all.iter().flat_map(|histogram| {
@@ -188,7 +187,7 @@ fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Compares the waits of random arrivals with M/G/1 and M/M/1. A busy machine adds to the waits, but no more
+/// Compares the waits under random arrivals with M/G/1 and M/M/1. A busy machine increases the waits, but by no more
 /// than the program reports.
 fn assert_is_m_g_1(queue: &Queue) {
     let (theory, tolerance) = (queue.pollaczek_khinchine(), queue.tolerance_given_moments());
@@ -201,19 +200,19 @@ fn assert_is_m_g_1(queue: &Queue) {
         response - queue.generator / queue.due <= theory + service + tolerance,
         "{theory} +- {tolerance}: {queue:?}"
     );
-    // Service times are those that were drawn plus the time to send, which varies less.
+    // Service times are the drawn times plus the time of sending, which varies less.
     let most = queue.m_m_1(service);
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// On any machine, service times are at least those that were drawn, and so waits are at least those that
-/// follow from them.
+/// On any machine, service times are at least the drawn times. Therefore waits are at least those that follow from the
+/// drawn times.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// No response arrives sooner than drawn. The variance of `S^2` is `20 m^4`.
+/// No response arrives earlier than drawn. The variance of `S^2` is `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");
@@ -226,11 +225,11 @@ fn assert_is_exponential(queue: &Queue) {
 fn lacked_processor(results: &Value) -> bool {
     let times = &results["processor"];
     let [had, wanted] = ["had_ns", "wanted_ns"].map(|name| times[name].as_f64().unwrap_or(0.0));
-    // Less than a tenth of the time does not count.
+    // A need of less than a tenth of the time does not count.
     wanted >= results["duration_seconds"].as_f64().unwrap() * 1e8 && had * 2.0 < wanted
 }
 
-/// Measures random and even arrivals. Asserts each time what holds on any machine.
+/// Measures random and even arrivals. Each time, asserts properties that hold on any machine.
 fn measured() -> (Queue, Queue) {
     let (random, even) = thread::scope(|scope| {
         let even = scope.spawn(|| Queue::measure("even", &EVEN));
@@ -250,8 +249,8 @@ fn waits_equal_those_of_a_queue_with_one_server() {
         return;
     };
     assert_is_m_g_1(&random);
-    // The mean of D/M/1 is below Kingman's bound by at least six standard deviations of simulations
-    // with as many requests at up to 60 % utilisation, and by three at 70 %.
+    // The mean of D/M/1 is below Kingman's bound. In simulations with as many requests, the difference is at least six
+    // standard deviations at up to 60 % utilisation, and three at 70 %.
     assert!(even.queueing() <= even.kingman(), "{} {even:?}", even.kingman());
     assert!(even.queueing() < random.wait(), "{even:?} {random:?}");
 }

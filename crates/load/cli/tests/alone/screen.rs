@@ -12,10 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use vt100::{Parser, Screen};
 
-/// Longer than any step takes.
+/// A time limit that is longer than any step takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Prints the terminal's settings before and after a run.
+/// A script that prints the terminal's settings before and after a run.
 const AROUND: &str = r#"
     stty rows 24 cols 80
     echo "terminal $(tty) is $(stty -g)."
@@ -32,7 +32,7 @@ fn size(characters: u16) -> NonZeroU16 {
 struct Terminal {
     session: PtySession,
     parser: Parser,
-    /// All bytes written to the terminal.
+    /// All bytes that were written to the terminal.
     written: Vec<u8>,
 }
 
@@ -44,7 +44,8 @@ impl Terminal {
         Terminal { session, parser, written: Vec::new() }
     }
 
-    /// A shell that runs the program with these options. In them, `|` stands for a blank within an option.
+    /// Starts a shell that runs the program with these options. In the options, `|` stands for a space within an
+    /// option.
     fn run(options: &str, json: &Path) -> Terminal {
         let mut command = Command::new("sh");
         command.args(["-c", AROUND, "sh", env!("CARGO_BIN_EXE_nanopace"), "run", "--json"]);
@@ -53,14 +54,14 @@ impl Terminal {
         Terminal::new(command)
     }
 
-    /// Waits until the screen shows what is expected.
+    /// Waits until the screen meets a condition, which `what` describes.
     fn until(&mut self, what: &str, is_shown: impl Fn(&Screen) -> bool) {
         let begin = Instant::now();
         while !is_shown(self.parser.screen()) {
             let shown = self.parser.screen().contents();
             assert!(begin.elapsed() < TIMEOUT, "no {what:?} in\n{shown}");
             thread::sleep(Duration::from_millis(5));
-            // Each item is a byte, also within a longer character.
+            // Each item is a byte, even within a character of several bytes.
             let read = iter::from_fn(|| self.session.try_read()).take(1_000);
             let bytes: Vec<u8> = read.map(|char| u8::try_from(char).unwrap()).collect();
             self.parser.process(&bytes);
@@ -72,7 +73,7 @@ impl Terminal {
         self.until(text, |screen| screen.contents().contains(text));
     }
 
-    /// Types keys, and waits until this is shown.
+    /// Types keys, and waits until the screen shows this text.
     fn type_and_see(&mut self, keys: &str, shown: &str) {
         self.session.send(keys).unwrap();
         self.session.flush().unwrap();
@@ -83,7 +84,7 @@ impl Terminal {
         String::from_utf8_lossy(&self.written).into_owned()
     }
 
-    /// The first word that was written after this text.
+    /// Returns the first word that was written after this text.
     fn word_behind(&self, word: &str) -> String {
         let written = self.written();
         let (_, behind) = written.split_once(word).unwrap();
@@ -99,7 +100,7 @@ impl Terminal {
         assert!(stty.status().unwrap().success());
     }
 
-    /// Waits until the run has ended: the terminal is restored, and shows the report.
+    /// Waits until the run has ended. Checks that the terminal was restored and shows the report.
     fn is_as_before(&mut self, status: &[&str]) {
         self.until("over", |screen| screen.contents().lines().any(|line| line == "over"));
         let written = self.written();
@@ -114,7 +115,7 @@ impl Terminal {
     }
 }
 
-/// The exit statuses of a run that the user ends: 4 if slots were overdue at that moment, on a busy machine.
+/// The exit statuses of a run that the user ends. On a busy machine, it is 4 if slots were overdue at that moment.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {
@@ -184,7 +185,7 @@ fn an_interrupt_ends_it_while_a_text_is_typed() {
     terminal.is_as_before(&["4"]);
 }
 
-/// Nothing starts during the stall, so the lateness can be attributed only from the waiting requests.
+/// Nothing starts during the stall, so only waiting requests can show the cause of the lateness.
 #[test]
 fn a_stall_in_progress_is_attributed_to_the_target() {
     let options = "--rate 200 -c 2 --duration 10min --timeout 10min --target-stall 10min@1s";
@@ -261,7 +262,7 @@ fn lines_are_shown_if_requested_or_if_the_view_is_not_possible() {
         command.args(["--duration", "1s"]).args(options.split(' ')).env("TERM", name);
         let mut terminal = Terminal::new(command);
         terminal.see(" scheduled: ");
-        // A busy machine may not start even half of it.
+        // On a busy machine, less than half of the load may start.
         terminal.is_as_before(&["0", "3", "4"]);
         assert!(!terminal.written().contains("\x1b[?1049"), "{}", terminal.written());
     }

@@ -1,4 +1,4 @@
-//! Tests keys typed at a terminal, and the live line.
+//! Tests keys that are typed at a terminal, and the status line.
 
 use crate::command::scratch;
 use rexpect::session::PtySession;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Longer than any reply takes.
+/// A time limit that is longer than any reply takes.
 const TIMEOUT_MS: Option<u64> = Some(60_000);
 
 fn line(options: &str, json: &Path) -> String {
@@ -20,7 +20,7 @@ fn begin(session: &mut PtySession) {
     session.exp_string(" of ").unwrap();
 }
 
-/// Types keys, and waits for a status that shows this.
+/// Types keys, and waits for a status line that contains this text.
 fn type_and_see(session: &mut PtySession, keys: &str, shown: &str) {
     session.send(keys).unwrap();
     session.flush().unwrap();
@@ -50,7 +50,7 @@ fn keys_change_the_rate_and_end_the_run() {
 #[test]
 fn keys_end_a_shape() {
     let json = scratch("shape.json");
-    // The words of a shape stay together.
+    // The words of a shape must stay one argument.
     let options = "--shape 'ramp 1k/s..1k/s 5min, hold 5min'";
     let mut session = spawn(&line(options, &json), TIMEOUT_MS).unwrap();
     begin(&mut session);
@@ -87,7 +87,7 @@ fn keys_set_the_speed_of_a_recording() {
     let options = format!("--arrivals replay:{}", starts.display());
     let mut session = spawn(&line(&options, &json), TIMEOUT_MS).unwrap();
     begin(&mut session);
-    // It ends with its last request, and not where that lay before.
+    // The run ends with its last request, and not at the time when this was due before the change.
     type_and_see(&mut session, "2k\r", " scheduled: ");
     session.exp_eof().unwrap();
     let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
@@ -111,7 +111,7 @@ fn a_shell_can_suspend_and_continue_it() {
     shell.send("q").unwrap();
     shell.flush().unwrap();
     shell.exp_string(" scheduled: ").unwrap();
-    // Until the program is gone, it reads what is typed.
+    // Until the program has ended, it reads the typed keys.
     shell.exp_regex(r"bash-[0-9.]+[$#] ").unwrap();
     shell.send_line("exit").unwrap();
     shell.exp_eof().unwrap();

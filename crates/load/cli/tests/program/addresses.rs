@@ -4,7 +4,7 @@ use crate::command::{nanopace, object};
 use crate::running::{Target, side_by_side, unreachable};
 use serde_json::Value;
 
-/// The embedded target of another process. It listens on 127.0.0.1 only.
+/// The embedded target of another process, which listens only on 127.0.0.1.
 struct Server {
     target: Target,
     port: u16,
@@ -18,7 +18,7 @@ impl Server {
         Server { target, port }
     }
 
-    /// The options of requests to a host with these addresses.
+    /// The options for requests to a host with these addresses.
     fn at(&self, addresses: &str) -> String {
         let (scheme, _) = self.target.url.split_once(':').unwrap();
         format!("--url {scheme}://h.invalid:{}/ --resolve {}", self.port, self.resolve(addresses))
@@ -29,7 +29,7 @@ impl Server {
     }
 }
 
-/// The results of 50 requests that must all succeed.
+/// The results of 50 requests, all of which must succeed.
 fn results(options: &str) -> Value {
     let output = nanopace(&format!("run --rate 1k/s -n 50 --json - {options}")).output().unwrap();
     let results = object(&output);
@@ -38,7 +38,7 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// Whether the only warning names the IPv6 address as the one that never responded.
+/// Whether the only warning says that the IPv6 address never responded.
 fn names_the_other(results: &Value, port: u16) -> bool {
     let warnings = results["warnings"].as_array().unwrap();
     let told: Vec<_> = warnings

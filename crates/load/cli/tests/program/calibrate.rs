@@ -52,7 +52,7 @@ fn the_json_object_has_the_promised_names_and_no_others() {
     assert_eq!(names(&results["spinning"]["gap_ns"]), "count max mean p50 p90 p99 p99_9 p99_99");
 }
 
-/// A busy machine may take all of a measurement's time.
+/// A busy machine may use up all of the time of a measurement.
 #[test]
 fn each_sleep_is_measured_even_if_there_is_no_time() {
     let results = object(&output("--seconds 1e-7 --json -"));
@@ -73,7 +73,7 @@ fn report_object_and_plot_come_together() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(serde_json::from_slice::<Value>(&fs::read(&json).unwrap()).unwrap().is_object());
     let report = String::from_utf8(output.stdout).unwrap();
-    // The report has the names of the help in the same order. The cost of a sleep is known on Linux only.
+    // The report contains the names from the help in the same order. The cost of a sleep is known only on Linux.
     let mut rest = &report[..];
     for part in [
         "machine ",
@@ -131,7 +131,7 @@ fn an_interrupt_ends_it_with_the_results_so_far() {
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     progress.read_line(&mut String::new()).unwrap();
     crate::command::signal(child.id(), "-INT");
-    // The rest is read so that its writer never finds the pipe closed.
+    // The rest is read, so that the program never finds the pipe closed.
     let report = std::io::read_to_string(progress).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");

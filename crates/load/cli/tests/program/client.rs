@@ -1,4 +1,4 @@
-//! Tests the client of the program: headers, TLS, HTTP/2, sockets, files of requests.
+//! Tests the HTTP client of the program: headers, TLS, HTTP/2, sockets, and files with requests.
 
 use crate::command::{nanopace, object, scratch};
 #[cfg(feature = "target-tls")]
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The results of a run of a few requests that must all succeed.
+/// The results of a run of a few requests, all of which must succeed.
 fn results(options: &str) -> Value {
     let output = output(&format!("run --rate 1k/s --requests 12 --json - {options}"));
     let results = object(&output);
@@ -17,13 +17,13 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// So several processes together send each request as often as a single process.
+/// Several processes together send each request as often as one process would.
 #[test]
 fn a_slot_has_the_same_target_in_every_process() {
     let (address, asked) = server();
     let targets = ["a", "b", "c"].map(|name| format!("GET http://{address}/{name}?x\n\n"));
     let targets = file("of-slots.txt", targets.concat());
-    // The probe sends the first target. The cases are the even slots, the odd slots, and those after a warm-up.
+    // The probe sends the first target. The cases are the even slots, the odd slots, and the slots after a warm-up.
     for (options, expected) in [
         ("--shard 1/2", "aacbacbacbacb"),
         ("--shard 2/2", "abacbacbacbac"),
@@ -118,7 +118,7 @@ fn cookies_that_are_set_are_sent_back_by_their_connection() {
     assert!(told.contains("--cookies and a header cookie: leave one of them out"), "{told}");
 }
 
-/// The number of setup times gives the number of open connections.
+/// The number of setup times equals the number of opened connections.
 #[test]
 fn requests_in_flight_share_connections_of_http2() {
     let opened = |options: &str| {
@@ -130,9 +130,9 @@ fn requests_in_flight_share_connections_of_http2() {
     let (shared, bytes_shared) = opened("--threads 1 --streams 4");
     let threads = opened("--threads 2 --streams 8").0;
     assert_eq!((alone, shared, opened("--threads 1 --streams 100").0, threads), (8, 2, 1, 2));
-    // Each response is counted once, and fewer connections need fewer bytes for their setup.
+    // Each response is counted once, and setting up fewer connections takes fewer bytes.
     assert!(bytes_shared[0] < bytes_alone[0] && bytes_shared[1] < bytes_alone[1]);
-    // If the date changes meanwhile, each connection with two responses sends it again: a tenth more bytes.
+    // If the date changes, each connection with two responses sends it again, which takes a tenth more bytes.
     assert!(bytes_shared[0] * 5 > bytes_alone[0] * 2, "{bytes_shared:?} {bytes_alone:?}");
 }
 
@@ -220,7 +220,7 @@ fn a_unix_socket_replaces_the_address() {
     fs::remove_file(path).unwrap();
 }
 
-/// A command without environment variables that name proxies, except these.
+/// Runs a command without the environment variables that name proxies, except for these.
 fn with(line: &str, environment: &[(&str, &str)]) -> std::process::Output {
     let mut command = nanopace(line);
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
@@ -229,7 +229,7 @@ fn with(line: &str, environment: &[(&str, &str)]) -> std::process::Output {
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
-/// Behind a proxy, no name may be resolvable.
+/// On a machine behind a proxy, names may not be resolvable.
 #[test]
 fn the_error_for_an_unresolved_name_mentions_the_proxy_of_the_environment() {
     const ADVICE: &str = "; to go through what http_proxy names, give it as --proxy\n";

@@ -1,4 +1,4 @@
-//! Tests `nanopace compare`, which compares runs by their files of results.
+//! Tests `nanopace compare`, which compares runs by their result files.
 
 use crate::command::{nanopace, object, scratch};
 use crate::running::file;

@@ -12,7 +12,7 @@ fn run(folder: &Path, line: &str) -> Output {
     nanopace(line).current_dir(folder).output().unwrap()
 }
 
-/// A folder with one file in it.
+/// Creates a folder with one file.
 fn folder(file: &str, text: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join(file), text).unwrap();
@@ -114,7 +114,7 @@ fn help_and_version_are_printed_even_without_the_file() {
     }
 }
 
-/// The text of the block in docs/run/how-to.md with this fence and this beginning.
+/// Finds the code block in docs/run/how-to.md with this fence and this beginning.
 fn block(fence: &str, begin: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();

@@ -1,4 +1,4 @@
-//! Tests the control server: every route, every rejected request, slow clients, many clients, and a real
+//! Tests the control server: every route, every kind of rejected request, slow clients, many clients, and a real
 //! Prometheus that reads the metrics.
 
 use crate::command::nanopace;
@@ -149,7 +149,7 @@ fn a_rejected_command_changes_nothing() {
     run.stop(&[]);
 }
 
-/// Any earlier end is replaced.
+/// The new end replaces any earlier one.
 #[test]
 fn a_run_ends_with_the_last_shape_that_was_set() {
     for limit in

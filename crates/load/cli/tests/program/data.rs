@@ -22,7 +22,7 @@ fn users(name: &str) -> String {
     file(name, format!("user,size\n{}", quoted.concat()))
 }
 
-/// The results of a run that must succeed.
+/// The results of a run, which must succeed.
 fn results(args: &[&str]) -> Value {
     let output = nanopace("").args(args).args(["--rate", "1k/s", "--json", "-"]).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
@@ -113,12 +113,12 @@ fn url_headers_and_body_have_the_values_of_the_slots_row() {
             slots.push(slot);
         }
         slots.sort_unstable();
-        // The probe sends the request of the first slot, which is sent again.
+        // The probe sends the request of the first slot, which the slot sends again.
         assert!(slots.into_iter().eq([0].into_iter().chain(0..40)));
     }
 }
 
-/// The shards of a load together send each row once, in any order.
+/// The shards of a load together send each row exactly once, in any order.
 #[test]
 fn all_shards_together_send_each_row_once() {
     let (url, got) = server();
@@ -132,7 +132,7 @@ fn all_shards_together_send_each_row_once() {
             let args = [&url, "--data", &data, "--shard", shard];
             let results = results(&[&args[..], &options].concat());
             let paths = got.try_iter().map(|got| got.path[1..].parse::<usize>().unwrap());
-            // The first is the probe.
+            // The first request is the probe.
             let own: Vec<_> = paths.skip(1).collect();
             assert_eq!((own.len(), &results["completed"]), (own.len(), &own.len().into()));
             assert_eq!(own.is_sorted(), order == "sequential", "{own:?}");
@@ -169,7 +169,7 @@ fn targets_are_filled_too_and_labels_are_not() {
     assert_eq!(labels, expected);
 }
 
-/// The error is one line, and nothing is sent.
+/// The error message is one line, and nothing is sent.
 #[test]
 fn errors_are_reported_before_the_first_request() {
     let (url, got) = server();
@@ -226,7 +226,7 @@ fn errors_are_reported_before_the_first_request() {
     assert_eq!(got.try_iter().count(), 0);
     results(&[&of("?{{a}}&{{raw a}}"), "--data", &dots, "-n", "2"]);
     got.try_iter().for_each(drop);
-    // In a URL and a body, this value is valid.
+    // This value is valid in a URL and in a body.
     results(&[&of("{{b}}"), "-d", "{{b}}", "--data", &lines, "-n", "2", "-c", "1"]);
     let last = got.try_iter().last().unwrap();
     assert_eq!((last.path.as_str(), last.body.as_str()), ("/x%0D%0Ay", "x\r\ny"));

@@ -1,11 +1,11 @@
-//! Tests HTTP/2 servers that end a connection with a GOAWAY, which names the last processed request:
-//! later requests do not fail.
+//! Tests HTTP/2 servers that end a connection with a GOAWAY. The GOAWAY names the last processed request, and later
+//! requests must not fail.
 
 use crate::frames::{
     DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, STATUS_200, answer, frame, results,
 };
 
-/// A GOAWAY payload: the first request of the connection was the last one processed; no error.
+/// The payload of a GOAWAY without an error. The last processed request is the first one of the connection.
 const FIRST_WAS_LAST: &[u8] = &[0, 0, 0, 1, 0, 0, 0, 0];
 
 #[test]
@@ -21,8 +21,8 @@ fn a_request_that_came_too_late_is_sent_again() {
     assert_eq!(results["set_up_time_ns"]["count"], 30, "{results}");
 }
 
-/// The end of the response and that of the connection arrive together. The next request is due before
-/// the connection has closed, and is never written.
+/// The end of the response and the end of the connection arrive together. The next request is due before the connection
+/// has closed, and is never written on it.
 #[test]
 fn a_request_that_was_not_written_is_sent_on_another_connection() {
     let results = results(|served| {
@@ -51,6 +51,6 @@ fn a_server_that_processes_no_request_fails_each_of_them() {
     assert_eq!((&results["completed"], &results["failed"]), (&0.into(), &30.into()), "{results}");
     let told = "the server closed the connection to new requests";
     assert_eq!(results["failures"][told], 30, "{results}");
-    // Only the first request had an open connection, and so a second attempt.
+    // Only the first request had an open connection, and therefore a second attempt.
     assert_eq!(results["set_up_time_ns"]["count"], 31, "{results}");
 }

@@ -1,5 +1,5 @@
-//! Tests faults around a run: full disks, signals, a target that dies. Nothing is lost, and every
-//! report adds up.
+//! Tests faults around a run, such as full disks, signals and a dying target. No result is lost, and every report adds
+//! up.
 
 #![cfg(unix)]
 
@@ -42,7 +42,7 @@ fn signals_end_a_run_with_its_report() {
         progress.errors.read_to_string(&mut String::new()).unwrap();
         let output = child.wait_with_output().unwrap();
         let results = object(&output);
-        // On a busy machine a slot may be overdue.
+        // On a busy machine, a slot may be overdue.
         let status = if results["incomplete"].is_null() { 0 } else { 4 };
         assert_eq!(output.status.code(), Some(status), "{name}: {output:?}");
         assert_adds_up(&results);
@@ -64,7 +64,7 @@ fn two_signals_give_up_the_requests_in_flight() {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
     assert_adds_up(&results);
-    // The status alone shows that the run is incomplete.
+    // Only the status shows that the run is incomplete.
     assert_eq!(output.status.code(), Some(4), "{results}");
     assert!(results["incomplete"].as_str().unwrap().starts_with("ended early, when "));
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));
@@ -95,7 +95,7 @@ fn a_target_that_dies_fails_the_run() {
     let output = output(&line);
     let results = object(&output);
     assert_adds_up(&results);
-    // One response was for the probe.
+    // One response was that of the probe.
     assert_eq!((&results["completed"], &results["failed"]), (&19.into(), &41.into()));
     assert_eq!(
         results["failures"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>(),

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The longest time until a run has started on a busy machine.
+/// The longest time until a run has started, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn output(folder: &TempDir, line: &str) -> Output {
@@ -112,7 +112,7 @@ fn the_interval_log_is_there_while_the_run_goes_on() {
     assert!(counted > 0);
 }
 
-/// A file that reaches its size limit would end in the middle of a write.
+/// Without care, a file that reaches its size limit would end in the middle of a line.
 #[test]
 fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     thread::scope(|scope| {
@@ -122,7 +122,7 @@ fn a_log_that_cannot_go_on_ends_with_a_whole_line() {
     });
 }
 
-/// Runs with a limit of `blocks` times 512 bytes for the log, which must end with a whole line.
+/// Performs a run whose log is limited to `blocks` times 512 bytes. The log must end with a whole line.
 fn assert_is_whole(log: &str, blocks: usize) {
     let folder = TempDir::new().unwrap();
     let program = env!("CARGO_BIN_EXE_nanopace");
@@ -144,7 +144,7 @@ fn old_results_stay_when_a_run_is_killed() {
         let at = |name: &str| folder.path().join(name);
         fs::write(at("json"), "old").unwrap();
         fs::write(at("html"), "old").unwrap();
-        // The run takes long to end, because the collector does not respond to the last push.
+        // The run takes a long time to end, because the collector does not respond to the last push.
         let collector = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = collector.local_addr().unwrap();
         let line = "run --rate 100 --duration 10min --json json --html html --csv csv";

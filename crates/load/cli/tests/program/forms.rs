@@ -1,4 +1,4 @@
-//! Tests forms with files: a server parses each as in RFC 7578.
+//! Tests forms with files. A server parses each form according to RFC 7578.
 
 use crate::command::{nanopace, object};
 use crate::running::{file, refusal};
@@ -9,7 +9,7 @@ use std::process::Output;
 /// A received field: its head and its value.
 type Field = (String, Vec<u8>);
 
-/// The method of a request and the form in its body.
+/// The method of a request, and the form in its body.
 fn form(asked: &Asked) -> (String, Vec<Field>) {
     let kind = asked.header("content-type");
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
@@ -46,7 +46,7 @@ fn field(head: &str, value: impl AsRef<[u8]>) -> Field {
 
 #[test]
 fn fields_and_files_arrive_as_they_are() {
-    // Not UTF-8, so the braces are not placeholders.
+    // The content is not UTF-8, so its braces are not placeholders.
     let content = b"\xff{{slot}}\r\n--nanopace\r\n";
     let (photo, note) = (file("a form.PNG", content), file("form-note", b"{{slot}}"));
     let (address, asked) = server();
@@ -75,7 +75,7 @@ fn fields_and_files_arrive_as_they_are() {
 
 #[test]
 fn values_of_fields_are_filled_and_files_are_not() {
-    // Large enough that requests share it.
+    // The content is so large that requests share it.
     let content = b"\xfe{{slot}}".repeat(20_000);
     let (photo, data) =
         (file("form-filled.jpg", &content), file("form.csv", b"user\nann\n\"b\"\"o\"\n"));
@@ -96,7 +96,7 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
-/// Users share pages with others.
+/// Users may share the page with others.
 #[test]
 fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     let (address, _asked) = server();
@@ -109,7 +109,7 @@ fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     assert!(!page.contains("opensesame"));
 }
 
-/// Nothing is sent: no server listens at the address.
+/// No server listens at the address, so nothing can be sent.
 #[test]
 fn an_invalid_form_is_rejected() {
     let output_file = file("form-output", b"");

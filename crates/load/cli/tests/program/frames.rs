@@ -1,4 +1,4 @@
-//! Runs HTTP/2 servers that write raw frames, and runs of 30 requests against them.
+//! Provides HTTP/2 servers that write raw frames, and runs of 30 requests against them.
 
 use crate::server::serving;
 use serde_json::Value;
@@ -44,7 +44,7 @@ impl Served {
         Ok(Served { stream, number })
     }
 
-    /// Reads up to the next frame of a kind. Returns its stream.
+    /// Reads frames up to the next one of this kind. Returns its stream.
     pub(crate) fn await_frame(&mut self, awaited: u8) -> io::Result<u8> {
         loop {
             let (kind, stream) = self.next_frame()?;
@@ -73,7 +73,7 @@ impl Served {
         self.stream.read_to_end(&mut Vec::new()).map(drop)
     }
 
-    /// Responds to the probe, and to each later request with these frames. Requests are numbered from 0.
+    /// Responds to the probe, and then to each later request with these frames. Requests are numbered from 0.
     pub(crate) fn answer_by(
         &mut self,
         frames: impl Fn(u8, usize) -> Vec<Vec<u8>>,
@@ -90,9 +90,9 @@ impl Served {
     }
 }
 
-/// The results of a run of 30 requests on one connection at a time, which `serve` serves.
+/// The results of a run of 30 requests, on one connection at a time. `serve` serves the connections.
 pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
-    // The rate is so high that each slot is due when the response to the one before arrives.
+    // The rate is so high that each slot is already due when the previous response arrives.
     results_of("-c 1 --rate 1M/s --timeout 1min", serve)
 }
 

@@ -1,4 +1,4 @@
-//! Command lines of newcomers, and the help that they get.
+//! Tests command lines of new users, and the help that they get.
 
 use crate::running::{output, refusal, results};
 use crate::server::server;
@@ -18,7 +18,7 @@ fn a_url_needs_no_option_and_usual_short_options_are_accepted() {
         assert_eq!(results(&line)["completed"], 5, "{line}");
         let asked = asked.try_iter().map(|asked| (asked.first.clone(), asked.text().to_owned()));
         let asked: Vec<_> = asked.collect();
-        // One more request is the probe.
+        // The probe is one more request.
         assert_eq!(asked, vec![(first.to_owned(), body.to_owned()); 6], "{line}");
     }
 }
@@ -44,7 +44,7 @@ fn an_error_for_a_typo_suggests_a_correction() {
     }
 }
 
-/// Each is an option or a command of another load generator.
+/// Each of these is an option or a command of another load generator.
 #[test]
 fn habits_of_other_load_generators_are_answered_in_one_line() {
     let lines = "--rps 9;--qps 9;-q 9;-R 9;-r 9;--vus 9;-u 9;--users 9;--concurrency 9;-i 9;--iterations 9;\
@@ -70,7 +70,7 @@ fn habits_of_other_load_generators_are_answered_in_one_line() {
     assert!(told.contains("write --duration 30s") || told.contains("--timeout"), "{told}");
 }
 
-/// The words of a line in which quotes hold words together.
+/// Splits a line into words, keeping quoted words together.
 fn split(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for (index, part) in line.split('"').enumerate() {
@@ -88,7 +88,7 @@ fn page(line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The names that a page lists below a heading.
+/// Returns the names that a page lists below a heading.
 fn names(page: &str, heading: &str) -> Vec<String> {
     let lines = page.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
     let lines = lines.take_while(|line| line.starts_with("  "));
@@ -124,7 +124,7 @@ fn begins_option(line: &str) -> bool {
     line.starts_with("  -") || line.starts_with("      --")
 }
 
-/// The most lines that an option takes on a page.
+/// Returns the largest number of lines of an option on a page.
 fn longest_option(page: &str) -> usize {
     let mut longest = (0, 0);
     for line in page.lines() {
@@ -198,13 +198,13 @@ fn a_closed_loop_starts_a_request_after_each_response() {
         let intervals = results["rate_over_time"].as_array().unwrap();
         assert!(intervals.iter().all(|part| part["backlog_slots"] == 0), "{line}: {results}");
     }
-    // Two connections, each with one request at a time, of 5 ms or more.
+    // There are two connections, each with one request at a time, which takes at least 5 ms.
     let results = results("--rate max -z 200ms -c 2 --target-latency 5ms");
     assert!(results["started"].as_u64().unwrap() <= 82, "{results}");
     assert!(results["lateness"]["target_seconds"] == 0.0, "{results}");
 }
 
-/// A failing target is reported, however its requests were started.
+/// A failing target is reported even in a closed loop.
 #[test]
 fn a_closed_loop_does_not_hide_failures() {
     let results = results("--rate max -n 200 --target-errors 50%");

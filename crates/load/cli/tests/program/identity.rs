@@ -1,4 +1,4 @@
-//! Tests client certificates, with a server that requires one.
+//! Tests client certificates with a server that requires one.
 
 use crate::command::{nanopace, object};
 use crate::running::{file, refusal, unreachable};
@@ -48,7 +48,8 @@ Iw==
 -----END PRIVATE KEY-----
 ";
 
-/// A server that accepts only clients with this certificate: its port, and a file with its own certificate.
+/// Starts a server that accepts only clients with this certificate. Returns its port, and a file with its own
+/// certificate.
 fn server(client: &CertifiedKey<KeyPair>) -> (String, String) {
     let own = certificate();
     let mut config = config(&own, Some(client));
@@ -107,7 +108,7 @@ fn only_clients_with_the_certificate_are_accepted() {
     }
 }
 
-/// Nothing is sent: no server listens at the address.
+/// No server listens at the address, so nothing can be sent.
 #[test]
 fn invalid_files_are_rejected() {
     let (client, other) = (certificate(), certificate());
@@ -163,7 +164,7 @@ fn invalid_files_are_rejected() {
         ),
         (&["--cert", &cert, "--key", &key_file, "--html", &key_file], "--key reads this file"),
     ] {
-        // With TLS and without it.
+        // Both with TLS and without it.
         for url in ["https://127.0.0.1:1/", "http://127.0.0.1:1/"] {
             let stderr = refusal(run(url, &[&["-k"], options].concat()));
             assert!(stderr.contains(told), "{url} {options:?}: {stderr}");
@@ -187,14 +188,14 @@ fn files_for_tls_are_accepted_without_tls() {
         [&["--cacert", &both][..], &["--cert", &both], &["--cacert", &both, "--cert", &both]]
     {
         let mut command = nanopace("run -n 3 --rate 1k/s");
-        // The places where rustls-native-certs looks for certificates.
+        // The locations where rustls-native-certs looks for certificates.
         command.args(options).env("SSL_CERT_FILE", "/dev/null").env("SSL_CERT_DIR", "/dev/null");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{options:?}: {output:?}");
     }
 }
 
-/// The error is that of connecting, because no server listens at the address.
+/// The error is about connecting, because no server listens at the address.
 #[test]
 fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     let marked = |name, text| file(name, format!("\u{feff}{text}"));
@@ -203,7 +204,7 @@ fn old_certificates_and_files_with_a_byte_order_mark_are_accepted() {
     assert!(stderr.contains("no answer from https://127.0.0.1:1/: connection refused"), "{stderr}");
 }
 
-/// With TLS 1.2, some servers give no reason when a certificate is missing.
+/// With TLS 1.2, some servers give no reason if a certificate is missing.
 #[test]
 fn the_error_for_an_aborted_handshake_suggests_a_client_certificate() {
     let address = serving(|mut stream, _| {

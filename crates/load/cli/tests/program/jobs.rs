@@ -1,4 +1,4 @@
-//! Runs the jobs at the beginning of the page in a shell, line by line, as a new user does.
+//! Runs the jobs at the beginning of the tutorial in a shell, line by line, as a new user does.
 
 use crate::server::{Asked, answering};
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use std::{env, fs, thread};
 /// The address to which the page sends requests.
 const ADDRESS: &str = "127.0.0.1:8080";
 
-/// The requests that a server receives, job by job, each with the beginning of its body.
+/// The requests that a server must receive for each job, with the beginnings of their bodies.
 const ASKED: [&[&str]; 10] = [
     &["GET / "],
     &["GET / "],
@@ -24,7 +24,7 @@ const ASKED: [&[&str]; 10] = [
     &["POST /generate {\"prompt\": \""],
 ];
 
-/// The lines of each job of the page, without their prompts.
+/// The lines of each job in the tutorial, without their prompts.
 fn jobs() -> Vec<Vec<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/tutorial.md");
     let page = fs::read_to_string(page).unwrap();
@@ -45,7 +45,7 @@ fn answer(asked: &Asked) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Runs a job in a folder of its own.
+/// Runs a job in its own folder.
 fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("job-{number}"));
     let _ = fs::remove_dir_all(&folder);
@@ -60,7 +60,7 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     (folder, shell.stdin(Stdio::null()).output().unwrap(), asked)
 }
 
-/// The received requests, without their random letters.
+/// The kinds of received requests, without their random letters.
 fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     let kind = |asked: Asked| {
         let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.text());
@@ -70,8 +70,8 @@ fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     asked.try_iter().map(kind).collect()
 }
 
-/// Whether a machine with other work may end a job with this status, as well as with 0: it may be slower than a job
-/// requires, and it may be the limit of a search.
+/// Whether a busy machine may end a job with this status instead of 0, because it is too slow for the job's
+/// requirements, or is the limit of a search.
 fn may_be(status: i32, lines: &[String]) -> bool {
     let requires = |option: &str| lines.iter().any(|line| line.contains(option));
     match status {
@@ -81,7 +81,7 @@ fn may_be(status: i32, lines: &[String]) -> bool {
     }
 }
 
-/// Files that a line says it writes.
+/// The files that a line writes.
 fn written(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(' ').collect::<Vec<_>>();
     let pairs = words.windows(2).map(<[&str; 2]>::try_from).map(Result::unwrap);
@@ -110,7 +110,7 @@ fn the_ten_jobs_at_the_beginning_of_the_page_work() {
     let running: Vec<_> = numbered.map(|one| thread::spawn(move || job(one))).collect();
     let reports: Vec<_> = running.into_iter().map(|job| job.join().unwrap()).collect();
     let runs = reports.iter().filter(|report| report.contains("\nrequests  "));
-    // All but the search, and the comparison behind its two runs.
+    // All jobs except the search, and the comparison after its two runs.
     assert_eq!(runs.count(), 9, "{reports:#?}");
     assert!(
         reports[9].contains("first item") && reports[9].contains("item gaps"),

@@ -1,5 +1,5 @@
-//! Tests runs of shapes, random arrivals, shards and recordings. The slots that are due do not depend on
-//! the speed of the machine: they are those that a plan of the same load lists.
+//! Tests runs with shapes, random arrivals, shards and recordings. On a machine of any speed, exactly the slots that a
+//! plan of the same load lists must be due.
 
 use crate::command::object;
 use crate::running::{output, refusal, side_by_side};
@@ -51,7 +51,7 @@ fn a_recording_is_replayed_to_its_end() {
     }
 }
 
-/// A file with these lines.
+/// Creates a file with these lines.
 fn file(folder: &TempDir, name: &str, text: &str) -> String {
     let file = folder.path().join(name);
     fs::write(&file, text).unwrap();
@@ -104,7 +104,7 @@ fn the_duration_ends_a_recording_earlier() {
 
 #[test]
 fn the_ratio_is_relative_to_the_slots_that_were_due() {
-    // The last slot is due in the last nanosecond, too late to start it.
+    // The last slot is due in the last nanosecond, which is too late to start it.
     let load = "--rate 10/s --duration 100000001ns";
     let results = results(load);
     assert_adds_up(&results);
@@ -131,7 +131,7 @@ fn the_rate_over_time_follows_the_shape() {
         (&results["settings"]["shape"], &results["settings"]["rate"]),
         (&shape.into(), &Value::Null)
     );
-    // The number of slots that are due before a moment.
+    // The number of slots that are due before a time.
     let shape = |to: f64| {
         200.0 * to.min(1.0) + 50.0 * (to - 1.0).clamp(0.0, 1.0) + 300.0 * (to - 2.0).max(0.0)
     };

@@ -1,4 +1,4 @@
-//! Tests limits of the system: the stack, and open files, whose limit a run raises if it can.
+//! Tests limits of the system: the stack, and open files, whose limit a run raises if possible.
 
 #![cfg(unix)]
 
@@ -8,7 +8,7 @@ use crate::server::server;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 
-/// Runs the program in a shell, after another command.
+/// Runs the program in a shell, after the command `before`.
 fn run(before: &str, args: &str) -> Output {
     let mut command = Command::new("sh");
     let exec = format!("{before} && exec \"$0\" {args}");
@@ -16,14 +16,14 @@ fn run(before: &str, args: &str) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The results of a run in which no request failed.
+/// The results of a run, in which no request may fail.
 fn results(output: &Output) -> Value {
     let results = object(output);
     assert_eq!((&results["failed"], &results["unfinished"]), (&0.into(), &0.into()), "{results}");
     results
 }
 
-/// The options of requests to one server under ten names.
+/// The options for requests to one server under ten names.
 fn ten_servers() -> String {
     let (address, _) = server();
     let port = address.rsplit(':').next().unwrap();
@@ -36,14 +36,14 @@ fn ten_servers() -> String {
 
 const LOAD: &str = "--rate 2k/s -n 700 --json -";
 
-/// 30 connections to each of ten servers.
+/// The run opens 30 connections to each of ten servers.
 #[test]
 fn the_limit_is_raised_for_all_servers() {
     let results = results(&run("ulimit -S -n 100", &format!("run -c 30 {LOAD} {}", ten_servers())));
     assert!(results["set_up_time_ns"]["count"].as_u64().unwrap() >= 300, "{results}");
 }
 
-/// The number in the message fits the limit, and one more does not.
+/// The number of connections in the message is possible under the limit, and one more is not.
 #[test]
 fn the_error_for_a_low_limit_says_what_to_write() {
     let servers = ten_servers();
@@ -74,7 +74,7 @@ fn the_error_for_a_low_limit_says_what_to_write() {
             results(&output);
         } else {
             let results = object(&output);
-            // On a busy machine, a step may end before any of its requests starts.
+            // On a busy machine, a step may end before any of its requests has started.
             let mut steps = results["steps"].as_array().unwrap().iter();
             let has_none = |step: &Value| step["failures"].as_object().unwrap().is_empty();
             assert!(steps.all(has_none), "{results}");

@@ -1,4 +1,4 @@
-//! Tests metrics pushed with OpenTelemetry's protocol, to collectors that accept them and to others.
+//! Tests metrics that are pushed with the OpenTelemetry protocol, to collectors that accept or reject them.
 
 #![cfg(feature = "otlp")]
 
@@ -43,14 +43,14 @@ impl Collector {
                     exchange(StreamOwned::new(session, stream), &answer)
                 }
             };
-            // The test needs no more requests, or the client has closed the connection.
+            // An error means that the test needs no more requests, or that the client has closed the connection.
             let _ = request.map(|request| sender.send(request));
             Ok(())
         });
         Collector { address, received }
     }
 
-    /// The received messages, after the run has ended.
+    /// The messages that have been received by the end of the run.
     fn messages(&self) -> Vec<ResourceMetrics> {
         let received = self.received.try_iter().map(|(head, body)| {
             assert!(head.contains("\r\ncontent-type: application/x-protobuf\r\n"), "{head}");
@@ -83,7 +83,7 @@ fn answer(status: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// The results of a run that pushes to `url`, and its output on standard error.
+/// The results of a run that pushes metrics to `url`, and its standard error.
 fn pushed(url: &str, options: &str, trusted: Option<&str>) -> (Value, String) {
     let mut command = nanopace(&format!("run --rate 200/s --json - --otlp {url} {options}"));
     let output = command.envs(trusted.map(|file| ("SSL_CERT_FILE", file))).output().unwrap();

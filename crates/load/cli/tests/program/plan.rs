@@ -1,4 +1,4 @@
-//! Tests the output of `nanopace plan`. Nothing runs, so every figure is exact.
+//! Tests the output of `nanopace plan`. Nothing is run, so all figures are exact.
 
 use crate::command::nanopace;
 use crate::running::refusal;
@@ -36,7 +36,7 @@ fn seconds(starts: &[String]) -> Vec<f64> {
     starts.iter().map(|start| start.parse().unwrap()).collect()
 }
 
-/// The rest of the line of a report that begins with this word.
+/// The rest of the report's line that begins with this word.
 fn figure(line: &str, name: &str) -> String {
     let report = report(line);
     let found = report.lines().find_map(|line| line.strip_prefix(name));
@@ -55,7 +55,7 @@ const ARRIVALS: [&str; 5] =
 
 #[test]
 fn a_start_at_the_very_end_is_neither_listed_nor_counted() {
-    // Slot 14 starts 0.24 ns before the end, which is rounded up to the end.
+    // Slot 14 starts 0.24 ns before the end, which rounding moves to the end.
     let line = "--shape \"hold 1261/s 0.0111023s\"";
     assert_eq!((starts(line).len(), &*figure(line, "slots")), (14, "14"));
 }
@@ -85,7 +85,7 @@ fn a_table_is_a_shape() {
     for lines in [
         "0,10/s\n0.5,30/s\n1.5,30/s\n",
         "time,rate\n0s,10/s\n# up\n500ms, 1800/min\n1.5s,30/s",
-        // A blank or a byte-order mark before the first time.
+        // A space or a byte-order mark precedes the first time.
         " 0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}0,10/s\n0.5,30/s\n1.5,30/s\n",
         "\u{feff}time,rate\n0,10/s\n0.5,30/s\n1.5,30/s\n",
@@ -149,7 +149,7 @@ fn the_summary_has_the_figures_of_the_shape() {
     assert_eq!(figure("--rate 5/s --requests 10", "duration"), "2.00s");
 }
 
-/// Charts are at most 80 characters wide, also if all requests start at once.
+/// Charts are at most 80 characters wide, even if all requests start at once.
 #[test]
 fn charts_fit_and_grow() {
     let folder = TempDir::new().unwrap();
@@ -158,13 +158,14 @@ fn charts_fit_and_grow() {
     let at_once = format!("--arrivals replay:{}", starts.display());
     for load in LOADS.into_iter().chain([&*at_once]) {
         let report = report(load);
-        // The path of the recording may be long.
+        // The path of the recording may be longer.
         let is_chart = |line: &&str| load != at_once || line.contains(['│', '┼', '└']);
         let mut lines = report.lines().filter(is_chart);
         assert!(lines.all(|line| line.chars().count() <= 80), "{report}");
         assert!(report.contains("requests per second, over time\n"), "{report}");
         let sums = report.split_once("requests so far, over time\n").unwrap().1;
-        // Rows are filled from below and to the right: each row begins at or after the beginning of the row below.
+        // Rows are filled from below and from the right: each row begins at the same column as the row below, or
+        // further right.
         let rows: Vec<_> = sums.lines().take(6).map(|row| row.split_once('│').unwrap().1).collect();
         let blanks = rows.iter().map(|row| row.chars().take_while(|&char| char == ' ').count());
         assert!(blanks.rev().is_sorted(), "{report}");
@@ -266,7 +267,7 @@ fn the_topic_teaches_shapes_that_are_taken() {
 fn the_example_of_the_manual_is_right() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/how-to.md");
     let page = fs::read_to_string(page).unwrap();
-    // The last example is followed by its output.
+    // The last example on the page is followed by its output.
     let example = page.rsplit_once("$ nanopace plan ").unwrap().1.split_once("```").unwrap().0;
     let (line, csv) = example.split_once('\n').unwrap();
     assert_eq!(report(line), csv);

@@ -1,4 +1,4 @@
-//! Tests requests through a proxy, which opens tunnels to servers and responds to plain requests itself.
+//! Tests requests through a proxy. The proxy opens tunnels to servers, and responds to plain requests itself.
 
 use crate::command::{nanopace, object, scratch};
 #[cfg(feature = "target-tls")]
@@ -18,7 +18,7 @@ const LOGGED_IN: &str = "proxy-authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==
 
 const WARNING: &str = "requests went through a proxy: all times are its as well";
 
-/// Starts a proxy. Returns its address, and the heads of its requests in lower case, except credentials.
+/// Starts a proxy. Returns its address, and the heads of its requests in lower case, without credentials.
 fn proxy() -> (String, Receiver<String>) {
     let (sender, heads) = mpsc::channel();
     let address = serving(move |stream, _| serve(stream, &sender));
@@ -76,7 +76,7 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// The proxy resolves the name.
+/// The proxy resolves the host name.
 #[test]
 fn a_proxy_gets_the_whole_url() {
     let (address, heads) = proxy();

@@ -8,17 +8,17 @@ use std::io::Write;
 use std::process::Stdio;
 use std::sync::mpsc::Receiver;
 
-/// The results of a run, and its output on standard error.
+/// The results of a run, and its standard error.
 fn results(options: &str) -> (Value, String) {
     let output = output(&format!("{options} -c 1 --json -"));
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// All requests after the probe: the first line, the value of the header X, and the body.
+/// All requests after the probe, each as its first line, the value of its header X, and its body.
 fn sent(asked: &Receiver<Asked>) -> Vec<String> {
     let short = |asked: Asked| {
         let parts = [&*asked.first, asked.header("x"), asked.text()];
-        // A missing header leaves no blank.
+        // A missing header adds no space.
         let parts: Vec<_> = parts.into_iter().enumerate().filter(|it| *it != (1, "")).collect();
         parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join(" ")
     };
@@ -58,7 +58,7 @@ fn each_slot_sends_the_request_of_its_line() {
     }
 }
 
-/// Nothing is sent: no server listens at the address.
+/// No server listens at the address, so nothing can be sent.
 #[test]
 fn an_error_has_its_line_and_column() {
     let begin = "offset,target\n0,http://127.0.0.1:1/\n";
@@ -217,7 +217,7 @@ fn standard_input_is_a_file_that_is_read_once() {
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = pipes.spawn().unwrap();
         let mut stdin = process.stdin.take().unwrap();
-        // A program that rejects its options does not read standard input.
+        // If the program rejects its options, it does not read standard input.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         process.wait_with_output().unwrap()

@@ -1,5 +1,5 @@
-//! Tests HTTP/2 servers that reset single streams, which fails only these requests, servers that close the
-//! connection, and servers with long responses.
+//! Tests HTTP/2 servers that reset single streams, which must fail only the requests on these streams. Also tests
+//! servers that close the connection, and servers with long responses.
 
 use crate::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, RST_STREAM, STATUS_200, Served,
@@ -25,7 +25,7 @@ fn begin(stream: u8) -> Vec<u8> {
     [head, frame(DATA, 0, stream, b"hello")].concat()
 }
 
-/// Checks that exactly `failed` requests failed, all in this way, on the only connection.
+/// Checks that exactly `failed` requests failed, all with this failure, on a single connection.
 fn assert_only(serve: fn(&mut Served) -> io::Result<()>, failed: u64, told: &str) {
     let results = results(serve);
     assert_eq!(counts(&results), (30 - failed, failed), "{results}");
@@ -52,8 +52,8 @@ fn a_stream_that_is_reset_fails_alone() {
     assert_only(serve, 20, told);
 }
 
-/// A reset without an error does not complete a response. After the end of a response, it means that the rest of
-/// the request is not needed.
+/// A reset without an error does not complete a response. After a complete response, it means that the rest of the
+/// request is not needed.
 #[test]
 fn a_response_that_is_reset_is_not_complete() {
     let serve = |served: &mut Served| {
@@ -105,7 +105,7 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 0, "the server refused the stream");
     let serve = |served: &mut Served| {
         served.answer_by(|stream, turn| match turn % 3 {
-            // A request that is refused twice fails.
+            // A request that is refused twice counts as failed.
             0 | 1 => vec![reset(stream, REFUSED_STREAM)],
             _ => vec![answer(stream)],
         })
@@ -113,7 +113,7 @@ fn a_stream_that_is_refused_is_sent_once_more() {
     assert_only(serve, 15, "the server refused the stream");
 }
 
-/// The server responds to the first request on each connection, and reports that it has not processed later ones.
+/// The server responds to the first request on each connection, and reports that it has not processed later requests.
 #[test]
 fn requests_that_a_shared_connection_did_not_process_are_sent_on_another_one() {
     let serve = |served: &mut Served| {
@@ -132,13 +132,13 @@ fn requests_that_a_shared_connection_did_not_process_are_sent_on_another_one() {
 #[test]
 fn a_server_that_ends_the_connection_has_hung_up() {
     for serve in [
-        // With a GOAWAY that has an error.
+        // The GOAWAY contains an error.
         |served: &mut Served| {
             served.answer_by(|_, _| {
                 vec![frame(GOAWAY, 0, 0, &[0, 0, 0, 0, 0, 0, 0, ENHANCE_YOUR_CALM])]
             })
         },
-        // Before the response, and within it.
+        // The reset happens before the response, or within it.
         |served: &mut Served| {
             let stream = served.await_frame(HEADERS)?;
             served.write(&if served.number == 0 { vec![answer(stream)] } else { vec![] })?;
@@ -176,7 +176,7 @@ fn a_request_on_a_connection_that_was_closed_while_idle_is_sent_again() {
     }
 }
 
-/// The failure must not say that the response is not HTTP.
+/// The failure must not be described as a response that is not HTTP.
 #[test]
 fn the_failure_for_a_long_head_names_its_length() {
     let serve = |served: &mut Served| {
@@ -197,7 +197,7 @@ fn the_failure_for_a_long_head_names_its_length() {
     assert!(results["failures"][told].as_u64() > Some(0), "{results}");
 }
 
-/// The limit is that of HTTP/1.1.
+/// The limit is the same as for HTTP/1.1.
 #[test]
 fn a_response_may_have_long_headers() {
     let serve = |served: &mut Served| {

@@ -1,5 +1,4 @@
-//! Tests the exit status, the output and the files of runs. No test asserts a measured
-//! time.
+//! Tests the exit status, the output and the files of runs. No test asserts a measured time.
 
 use crate::command::{nanopace, scratch};
 use crate::intervals::{decode, histograms};
@@ -84,7 +83,7 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
     }
 }
 
-/// Nothing was started: there is one line of error, and no output.
+/// Checks that nothing was started: there is one line of error, and no output.
 fn assert_refused(line: &str, told: &str, status: i32) {
     let output = output(line);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -202,12 +201,12 @@ fn a_run_that_spun_reports_for_how_long() {
 
 #[test]
 fn a_missed_requirement_is_named_with_status_3() {
-    // Two connections cannot start a request every millisecond if each takes 100 ms.
+    // Two connections cannot start a request each millisecond if each request takes 100 ms.
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     let results = results(behind);
     let late = |of: &str| results["lateness"][of].as_f64().unwrap();
     let [target, generator] = ["target_seconds", "generator_seconds"].map(late);
-    // On a busy machine the generator may have a third of the lateness, or more.
+    // On a busy machine, the generator may cause a third of the lateness or more.
     let verdict = match (target >= 2.0 * generator, generator >= 2.0 * target) {
         (true, _) => "target-behind",
         (_, true) => "generator-behind",
@@ -251,7 +250,7 @@ fn a_load_with_half_of_its_slots_missing_has_status_4() {
 
 #[test]
 fn requests_without_a_response_do_not_count_as_fast() {
-    // A tenth of the slots are due during the stall, and none of them is older than 100 ms.
+    // A tenth of the slots are due during the stall, and none of them becomes older than 100 ms.
     let line = "run --rate 400 --duration 1s -c 2 --timeout 30s --target-stall 2s@900ms";
     let output = nanopace(line).arg("--fail-if=p99 response<10s").output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
@@ -262,7 +261,7 @@ fn requests_without_a_response_do_not_count_as_fast() {
 
 #[test]
 fn a_failing_target_is_a_warning_unless_errors_are_limited() {
-    // Long enough for the probe, which is answered.
+    // The timeout is long enough for the probe, which gets a response.
     let failing = "run --rate 100 --requests 5 --timeout 1s --target-stall 1min@0s";
     for (requirement, status) in [(None, 0), (Some("--fail-if=errors<=1%"), 3)] {
         let output = nanopace(failing).args(requirement).output().unwrap();
@@ -304,7 +303,7 @@ fn a_url_needs_no_path() {
     let results = results("run --rate 1k/s --requests 2");
     let url = results["url"].as_str().unwrap().trim_end_matches('/').to_owned();
     let error = output(&format!("run --url {url}?x=1 --rate 1k/s --requests 2"));
-    // The target does not exist any more, but the program tried to connect to it.
+    // The target no longer exists, but the program has tried to connect to it.
     assert!(String::from_utf8_lossy(&error.stderr).contains("/?x=1: connection refused"));
 }
 
@@ -334,7 +333,7 @@ fn the_interval_log_holds_every_operation_and_its_maxima_in_milliseconds() {
     assert!(log.starts_with(b"#[Histogram log format version 1.3]\n"));
     for tag in ["wait", "service", "response"] {
         let counts: Vec<u64> = histograms(&log, tag).iter().map(Histogram::len).collect();
-        // The last request starts after 1.2 s, and an interval lasts 1 s.
+        // The last request starts after 1.2 s, and an interval is 1 s long.
         assert!(counts.len() >= 2 && counts.iter().sum::<u64>() == 360, "{tag}: {counts:?}");
     }
     for entry in IntervalLogIterator::new(&log) {
@@ -347,7 +346,7 @@ fn the_interval_log_holds_every_operation_and_its_maxima_in_milliseconds() {
     }
 }
 
-/// The lines of a CSV log, by column.
+/// Parses the lines of a CSV log. Each line maps columns to values.
 fn csv(text: &str) -> Vec<BTreeMap<String, String>> {
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
     let names: Vec<_> = lines.next().unwrap().collect();

@@ -1,4 +1,4 @@
-//! Starts runs of the program and waits for their end or their first status, also in parallel.
+//! Starts runs of the program, and waits for their end or their first status line. Can also check cases in parallel.
 
 use crate::command::{nanopace, object, scratch};
 use serde_json::Value;
@@ -11,7 +11,7 @@ pub(crate) fn output(line: &str) -> Output {
     nanopace(line).output().unwrap()
 }
 
-/// The output of a command whose options may contain blanks and quotes.
+/// The output of a command whose options may contain spaces and quotes.
 pub(crate) fn output_of(args: &[&str]) -> Output {
     nanopace("").args(args).output().unwrap()
 }
@@ -21,19 +21,19 @@ pub(crate) fn results(line: &str) -> Value {
     object(&output(&format!("{line} --json -")))
 }
 
-/// The path of a file with this content.
+/// Creates a file with this content, and returns its path.
 pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = scratch(name);
     fs::write(&path, content).unwrap();
     path.display().to_string()
 }
 
-/// The only line of a command that was asked for wrongly.
+/// The only line of a command whose command line is wrong.
 pub(crate) fn refusal(output: Output) -> String {
     only_line(output, 2)
 }
 
-/// The only line of a command whose server is out of reach.
+/// The only line of a command whose server cannot be reached.
 pub(crate) fn unreachable(output: Output) -> String {
     only_line(output, 5)
 }
@@ -45,13 +45,13 @@ fn only_line(output: Output, status: i32) -> String {
     line
 }
 
-/// The standard error of a run: the text so far, and the stream.
+/// The standard error of a run: the text read so far, and the stream.
 pub(crate) struct Progress {
     pub(crate) said: String,
     pub(crate) errors: BufReader<ChildStderr>,
 }
 
-/// Starts a run, and reads its standard error up to its first status, when the schedule has started.
+/// Starts a run, and reads its standard error up to the first status line, at which the schedule has started.
 pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     let mut child = nanopace(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
@@ -64,7 +64,7 @@ pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     (child, Progress { said, errors })
 }
 
-/// The embedded target of another run, which ends when this is dropped.
+/// The embedded target of another run. The run ends when this is dropped.
 pub(crate) struct Target {
     pub(crate) process: Child,
     pub(crate) url: String,
@@ -89,7 +89,7 @@ impl Drop for Target {
     }
 }
 
-/// Checks each case in a thread of its own, because runs mostly wait.
+/// Checks each case in its own thread, because runs mostly wait.
 pub(crate) fn side_by_side<C: Send>(
     cases: impl IntoIterator<Item = C>,
     check: impl Fn(C) + Send + Sync,

@@ -1,4 +1,4 @@
-//! Tests scenarios against a shop server that checks every value that it receives.
+//! Tests scenarios against a shop server, which checks every value that it receives.
 
 use crate::command::{nanopace, object};
 use crate::running::{Target, at_work, file as written, refusal};
@@ -56,12 +56,12 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
 }
 
-/// The number in the token of a user, which decides the next page of that user.
+/// The number in the token of a user, which decides the user's next page.
 fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
 }
 
-/// The shop: accepts only requests with the values that its earlier responses gave out.
+/// The response of the shop. It accepts only requests with values from its earlier responses.
 fn shop(asked: &Asked) -> String {
     let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
     let number = number(asked.header("authorization"));
@@ -86,7 +86,7 @@ fn shop(asked: &Asked) -> String {
     }
 }
 
-/// The file of users, which is written once, because tests that run side by side read it.
+/// The file with the users. It is written only once, because tests that run in parallel read it.
 fn users() -> String {
     static FILE: OnceLock<String> = OnceLock::new();
     let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));
@@ -124,7 +124,7 @@ fn values_taken_from_a_response_are_in_the_next_requests() {
     let expected = expected.map(|(label, count)| (label.to_owned(), (count, 0)));
     assert_eq!(labels(&results), expected.into());
     assert_eq!(results["statuses"], json!({"200": 70, "201": 30}), "{results}");
-    // Each slot has the same row in all of its steps, and different random values in each.
+    // All steps of a slot use the same row, and each step has different random values.
     let asked: Vec<_> = asked.try_iter().collect();
     let of = |path: &str| asked.iter().filter(|it| it.first.contains(path)).collect::<Vec<_>>();
     assert_eq!((of("PUT /login").len(), of("POST /order").len()), (31, 30));
@@ -137,7 +137,7 @@ fn values_taken_from_a_response_are_in_the_next_requests() {
     let [first, second] =
         ["/login", "/carts"].map(|path| of(path).iter().map(dice).collect::<Vec<_>>());
     assert!(second.iter().all(|dice| !first.contains(dice)), "{first:?} {second:?}");
-    // A scenario takes as long as its steps together; a step is due at the end of the think time before it.
+    // A scenario takes as long as all its steps together. A step is due at the end of the previous think time.
     let longest = |times: &Value| times["max"].as_f64().unwrap();
     let order = longest(&results["labels"]["order"]["response_time_ns"]);
     let whole = longest(&results["labels"]["buy"]["response_time_ns"]);
@@ -181,7 +181,7 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
         let results = object(&output);
         assert_eq!(results["failures"], json!({ failure: 12 }), "{results}");
         assert_eq!(results["failed"], 12);
-        // Also a step that is never sent.
+        // The list includes a step that is never sent.
         let steps = ["log in", "look", "order"].map(str::to_owned);
         assert_eq!(labels(&results), steps.into_iter().zip(counts).collect(), "{failure}");
         assert_eq!(results["url"], format!("scenarios of {path}"));
@@ -190,7 +190,7 @@ fn a_step_that_fails_ends_its_scenario_and_is_counted_by_name() {
     }
 }
 
-/// The error is one line, and nothing is sent.
+/// The error message is one line, and nothing is sent.
 #[test]
 fn an_error_in_a_file_has_its_line_and_column() {
     let (address, asked) = server::server();
@@ -331,7 +331,7 @@ fn responses_are_compared_with_filled_values() {
     assert_eq!(labels(&results), [("one".into(), (9, 1)), ("other".into(), (9, 0))].into());
 }
 
-/// The values come from headers of the embedded target of another run, over HTTP/2.
+/// The values come from headers of another run's embedded target, over HTTP/2.
 #[test]
 fn values_are_taken_from_http2_responses() {
     let target = Target::start("--target-body 10");
@@ -354,7 +354,7 @@ fn values_are_taken_from_http2_responses() {
     assert_eq!(labels(&results), expected.into());
 }
 
-/// Steps that have ended are counted.
+/// Steps that have ended are counted even if their scenario is given up.
 #[cfg(unix)]
 #[test]
 fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
@@ -386,7 +386,7 @@ fn the_finished_steps_of_an_abandoned_scenario_are_counted() {
     assert_eq!(labels(&results), expected.into());
 }
 
-/// The target responds at once, so only the think times cause lateness.
+/// The target responds at once, so only think times can cause lateness.
 #[test]
 fn lateness_from_think_times_is_attributed_to_them() {
     let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));
@@ -398,7 +398,7 @@ fn lateness_from_think_times_is_attributed_to_them() {
     let results = object(&output);
     let lateness = results["lateness"].as_object().unwrap();
     let all: f64 = lateness.values().map(|seconds| seconds.as_f64().unwrap()).sum();
-    // On a busy machine the generator may have a third of the lateness, or more.
+    // On a busy machine, the generator may cause a third of the lateness or more.
     let is_quiet = lateness["think_times_seconds"].as_f64().unwrap() >= all * 2.0 / 3.0;
     assert_eq!(results["verdict"] == "think-times", is_quiet, "{results}");
     let report = String::from_utf8(output.stderr).unwrap();
@@ -412,7 +412,7 @@ fn lateness_from_think_times_is_attributed_to_them() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// A single step has a label, too.
+/// A single step has a label as well.
 #[test]
 fn a_scenario_of_one_step_has_its_label() {
     let (address, _asked) = server::answering(|_| answer("200 OK", "", ""));
@@ -423,7 +423,7 @@ fn a_scenario_of_one_step_has_its_label() {
     let ran = || object(&run(&file, &["-n", "3"]));
     let first = ran();
     assert_eq!(labels(&first), [("only".to_owned(), (3, 0))].into());
-    // The hash lets a comparison report whether the file was changed.
+    // With the hash, a comparison can report that the file was changed.
     assert_eq!(ran()["scenario_hash"], first["scenario_hash"]);
     fs::write(&file, format!("{text}# another\n")).unwrap();
     assert_ne!(ran()["scenario_hash"], first["scenario_hash"]);

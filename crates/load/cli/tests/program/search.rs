@@ -1,5 +1,5 @@
-//! Tests `nanopace search`. On a busy machine the result may be lower, or the generator may be the limit, so
-//! the tests assert only what holds on every machine.
+//! Tests `nanopace search`. On a busy machine, the result may be lower, or the generator may be the limit. So the tests
+//! assert only properties that hold on every machine.
 
 use crate::command::{nanopace, object};
 use crate::server::{Asked, serving};
@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tempfile::TempDir;
 
-/// The output of a search with these options and a JSON object, and the object.
+/// The output of a search with these options, and its JSON object.
 fn search(options: &str) -> (Output, Value) {
     let output = nanopace(&format!("search --json - {options}")).output().unwrap();
     let results = object(&output);
     (output, results)
 }
 
-/// The status of a search that nobody interrupts. One that ends by its limits with a rate that met the objective is a
-/// success.
+/// Checks the exit status of a search that was not interrupted. If the search ends at a limit with a rate that met the
+/// objective, it is a success.
 fn assert_status(output: &Output, results: &Value) {
     let conclusion = &results["conclusion"];
     let is_known = |name: &str| conclusion[name].is_number();
@@ -42,8 +42,8 @@ fn the_result_is_at_most_what_connections_can_carry() {
     let steps = "--from 400 --step 500ms --settle 100ms --max-steps 20";
     let (output, results) = search(&format!("{limits} {steps} --svg {}", svg.display()));
     assert_status(&output, &results);
-    // Eight responses in 10 ms are 800/s. Eight more requests are in flight at the end of a step of half a
-    // second, and one request in a hundred may be missing.
+    // With a response time of 10 ms, eight connections reach 800/s. Eight more requests are in flight at the end of a
+    // step of half a second, and one request in a hundred may be missing.
     let most = (800.0 + 8.0 / 0.5) / 0.99;
     let steps = results["steps"].as_array().unwrap();
     for step in steps {
@@ -78,7 +78,7 @@ fn an_objective_that_no_rate_meets_has_status_3() {
     let steps = results["steps"].as_array().unwrap();
     let rates: Vec<_> = steps.iter().map(|step| step["target_rate"].as_f64().unwrap()).collect();
     assert!(rates.contains(&50.0), "{output:?}");
-    // If the generator was the limit at 50/s, higher rates are tried.
+    // If the generator was the limit at 50/s, the search tries higher rates.
     let is_known = results["conclusion"]["result"] == "none-kept";
     let asked = |&rate: &f64| {
         if is_known { [100.0, 50.0].contains(&rate) } else { (50.0..=100.0).contains(&rate) }
@@ -107,7 +107,8 @@ fn a_step_ends_once_too_many_requests_have_failed() {
     }
 }
 
-/// The URL of a server that counts requests and open connections. `status` maps both to the status of a response.
+/// Starts a server that counts requests and open connections. `status` maps both numbers to the status of a response.
+/// Returns its URL.
 fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> String {
     let (requests, open) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let address = serving(move |mut stream, connection| {
@@ -139,9 +140,9 @@ fn assert_failing(options: &str, told: &str) -> Value {
     assert_eq!((&results["failure"], output.status.code()), (&told.into(), Some(3)), "{results}");
     let answer = results["answer"].as_str().unwrap();
     assert!(answer.starts_with(&format!("The target fails even a single request: {told}.")));
-    // Higher or lower rates were tried, with any result.
+    // The search has tried higher or lower rates.
     assert!(!answer.contains("was tried"), "{answer}");
-    // Only the last step failed. A step during a stall of the machine may have no requests.
+    // Only the last step failed. If the machine stalled, a step may have no requests.
     let (last, others) = results["steps"].as_array().unwrap().split_last().unwrap();
     if !was_held_up(last) {
         assert_eq!(last["errors"], 1.0, "{results}");
@@ -158,12 +159,12 @@ fn a_target_that_fails_all_requests_ends_the_search() {
     let results = assert_failing("--target-errors 100%", "status 500");
     let steps = results["steps"].as_array().unwrap();
     assert!(steps.iter().filter(|step| !was_held_up(step)).count() <= 1, "{results}");
-    // The failure may also begin in the middle of a step.
+    // The failure may begin in the middle of a step.
     let url = server(|requests, _| if requests < 700 { 200 } else { 503 });
     assert_failing(&format!("--url {url}"), "status 503");
 }
 
-/// From then on, all connections wait, and requests may not even start.
+/// From this moment on, all connections wait, and requests may not even start.
 #[test]
 fn a_target_that_falls_silent_ends_the_search() {
     let silence = || loop {
@@ -234,7 +235,7 @@ fn an_interrupt_ends_the_search_with_its_report() {
     let mut search = nanopace("search --until \"p50 response < 10s\" --step 200ms --settle 0s");
     let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    // The title, and the first step.
+    // These are the title and the first step.
     for _ in 0..2 {
         lines.next().unwrap().unwrap();
     }

@@ -47,19 +47,20 @@ impl Asked {
     }
 }
 
-/// A line that ends with CR LF.
+/// Reads a line that ends with CR LF.
 fn line(stream: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     stream.read_line(&mut line).ok()?;
     line.strip_suffix("\r\n").map(str::to_owned)
 }
 
-/// The address of a server that responds to every request with 204, and its requests.
+/// Starts a server that responds to every request with 204. Returns its address, and its requests.
 pub(crate) fn server() -> (String, Receiver<Asked>) {
     answering(|_| "HTTP/1.1 204 No Content\r\n\r\n".to_owned())
 }
 
-/// The address of a server with these responses, and its requests. A request with an empty response is left waiting.
+/// Starts a server with these responses. Returns its address, and its requests. A request with an empty response is
+/// left waiting.
 pub(crate) fn answering(
     answer: impl Fn(&Asked) -> String + Send + Sync + 'static,
 ) -> (String, Receiver<Asked>) {
@@ -76,7 +77,7 @@ pub(crate) fn answering(
     (address, asked)
 }
 
-/// The address of a server that passes each connection, with its number, to `serve` in a thread of its own.
+/// Starts a server that passes each connection and its number to `serve`, in a separate thread. Returns its address.
 pub(crate) fn serving(
     serve: impl Fn(TcpStream, usize) -> io::Result<()> + Send + Sync + 'static,
 ) -> String {

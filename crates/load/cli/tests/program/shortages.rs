@@ -17,7 +17,7 @@ fn count(results: &Value, kind: &str) -> u64 {
     results["failures"][kind].as_u64().unwrap_or(0)
 }
 
-/// Whether more than 1 % of the requests have failed, by the lines of `--csv`.
+/// Whether more than 1 % of the requests have failed, according to the lines of `--csv`.
 fn fails(csv: &Path) -> bool {
     let text = fs::read_to_string(csv).unwrap();
     let column = |index: usize| -> u64 {
@@ -28,7 +28,7 @@ fn fails(csv: &Path) -> bool {
     failed * 50 > started
 }
 
-/// Once the limit is reached, no connection can be opened, and each request needs a new one.
+/// After the limit is reached, no connection can be opened, and each request needs a new connection.
 #[test]
 fn too_many_open_files_are_a_failure_of_the_generator() {
     let csv = scratch("shortage.csv");
@@ -48,7 +48,7 @@ fn too_many_open_files_are_a_failure_of_the_generator() {
     progress.errors.read_to_string(&mut report).unwrap();
     let kind = "too many open files (EMFILE)";
     let failed = count(&results, kind);
-    // A connection may still have been in the queue of the target, which could not accept it.
+    // A connection may have remained in the accept queue of the target, which could not accept it.
     assert!(failed > 0, "{results}");
     assert_eq!(results["verdict"], "generator-failing", "{results}");
     let told =
@@ -83,7 +83,7 @@ fn the_failure_for_a_full_queue_of_a_unix_socket_has_advice() {
     let few = "run --rate 1k/s -n 100 -c 4 --timeout 1s --json - --url http://h/ --unix-socket";
     let output = nanopace(few).arg(socket).output().unwrap();
     let results = object(&output);
-    // The first connection is in the queue. Its request waits for the timeout.
+    // The first connection is in the accept queue, so its request waits for the timeout.
     let failed = count(&results, "resource temporarily unavailable (EAGAIN)");
     assert!(failed >= 50, "{results}");
     assert_eq!(results["verdict"], "generator-failing", "{results}");

@@ -1,11 +1,11 @@
-//! Compares reports about a stalling target with the closed form: the times of a queue with one server for
-//! each connection, slot by slot.
+//! Compares reports about a stalling target with a closed form: the times of a queue with one server per connection,
+//! slot by slot.
 
 use serde_json::Value;
 use std::ops::Range;
 use std::time::Duration;
 
-/// The lengths of the run and the stall, and the time between their starts, in milliseconds.
+/// The length of the run, the length of the stall, and the start of the stall, in milliseconds.
 const END: u64 = 2_400;
 const STALL: u64 = 1_000;
 const START: u64 = 600;
@@ -19,8 +19,8 @@ fn results(connections: u32, duration: u64) -> Value {
     crate::running::results(&line)
 }
 
-/// The response times in ms of a target that responds at once, except during the stall. Slots are started in
-/// order, each as soon as a connection is free.
+/// The response times in ms of a target that responds at once, except during the stall. Slots start in order, each as
+/// soon as a connection is free.
 fn closed_form(end: u64) -> Vec<u64> {
     let answered =
         |due: u64| if (START..START + STALL).contains(&due) { START + STALL } else { due };
@@ -46,8 +46,8 @@ fn every_slot_of_a_stall_has_its_response_time() {
         for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900), ("max", 10_000)] {
             let reported = results["response_time_ns"][name].as_u64().unwrap() / 1_000_000;
             let expected = expected(&times, per_10_000);
-            // No response is earlier, except for rounding in the histogram. A busy machine is later by
-            // the time that it takes to send the backlog.
+            // No response can be earlier, except for rounding in the histogram. On a busy machine, responses are later
+            // by the time of sending the backlog.
             assert!(
                 reported + 3 >= expected,
                 "{connections}: {name} is {reported} ms, not {expected}: {results}"
@@ -62,8 +62,8 @@ fn every_slot_of_a_stall_has_its_response_time() {
 
 #[test]
 fn a_run_that_ends_in_a_stall_does_not_hide_it() {
-    // The schedule ends 700 ms after the start of the stall. The lateness of a slot that is due and has not
-    // started is its age. The requests on the two connections get their responses after the stall.
+    // The schedule ends 700 ms after the start of the stall. The lateness of a slot that is due but has not started is
+    // its age. The requests on the two connections get their responses after the stall.
     let results = results(2, START + 700);
     let times = closed_form(START + 700);
     for (name, per_10_000) in [("p90", 9_000), ("p99", 9_900)] {
@@ -72,7 +72,7 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
         assert!(reported + 3 >= expected, "{name} is {reported} ms, not {expected}: {results}");
     }
     assert!(results["unstarted"].as_u64().unwrap() >= 690, "{results}");
-    // A busy machine may add lateness, but less than this, or the run warns of it.
+    // A busy machine may add lateness, but less than this. Otherwise, the run warns about it.
     let by = |who: &str| results["lateness"][who].as_f64().unwrap();
     let is_scarce = results["warnings"] != Value::Array(Vec::new());
     assert!(by("target_seconds") > by("generator_seconds") || is_scarce, "{results}");
@@ -94,7 +94,7 @@ fn an_interval_counts_the_results_of_its_own_slots() {
         for interval in results["rate_over_time"].as_array().unwrap() {
             let (due, own) = (due(interval), &interval["by_intended_start"]);
             assert_eq!(own["due"], due.end - due.start, "{interval}");
-            // The slots of a stall get their responses after it, or never start.
+            // The slots of the stall get their responses after it, or never start.
             let latest = due.end.saturating_sub(1);
             if due.start >= START && latest < START + STALL && !due.is_empty() {
                 let at_least = (START + STALL).min(end) - latest;

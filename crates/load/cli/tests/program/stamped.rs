@@ -17,12 +17,12 @@ const HELD: Duration = Duration::from_millis(400);
 /// The rounding of a histogram with three significant digits.
 const DIGITS: f64 = 1.002;
 
-/// The longest of these times, in nanoseconds.
+/// The longest of these times in nanoseconds.
 fn max(results: &Value, times: &str) -> f64 {
     results[times]["max"].as_f64().unwrap_or_else(|| panic!("{times}: {results}"))
 }
 
-/// A server that returns each connection after it has read the head of a request.
+/// Starts a server that sends each connection to the test after it has read the head of a request.
 fn server() -> (String, Receiver<TcpStream>) {
     let (sender, asked) = mpsc::channel();
     let address = serving(move |stream, connection| {
@@ -39,7 +39,7 @@ fn answer(mut stream: &TcpStream) {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
 }
 
-/// The results of a run of one request, to which `serve` responds. A probe is sent before the run. The kernel starts
+/// The results of a run of one request, to which `serve` responds. A probe precedes the run. The kernel enables
 /// timestamps with a delay, so a run without timestamps is repeated.
 fn one(mut serve: impl FnMut(&TcpStream, &Child)) -> Value {
     let mut attempt = || {

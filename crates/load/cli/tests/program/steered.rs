@@ -1,4 +1,4 @@
-//! Starts a run with a control server, and provides a client that sends arbitrary bytes to it.
+//! Starts a run with a control server, and provides a client that can send any bytes to it.
 
 use crate::command::nanopace;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::process::{Child, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A run with its control server. The run is killed when this is dropped.
+/// A run with its control server. Dropping this kills the run.
 pub(crate) struct Steered {
     child: Option<Child>,
     stderr: Option<JoinHandle<String>>,
@@ -90,12 +90,12 @@ impl Steered {
         self.ask("GET", "/status", &[], b"").json()
     }
 
-    /// Waits until the state is as expected.
+    /// Waits until the state meets a condition.
     pub(crate) fn wait_until(&self, is_expected: impl Fn(&Value) -> bool) -> Value {
         self.wait_until_with(&[], is_expected)
     }
 
-    /// Waits with a client that sends these headers until the state is as expected.
+    /// Waits until the state meets a condition. The client sends these headers.
     pub(crate) fn wait_until_with(
         &self,
         headers: &[&str],

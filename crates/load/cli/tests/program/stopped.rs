@@ -1,4 +1,4 @@
-//! Tests which side a stop of a real process is attributed to, on an idle machine and on a busy one.
+//! Tests the attribution of lateness if a real process is stopped, on an idle machine and on a busy one.
 
 use crate::command::{object, signal};
 use crate::running::{Target, at_work};
@@ -15,7 +15,7 @@ const STOP: Duration = Duration::from_millis(1_500);
 /// Requests per second.
 const RATE: f64 = 500.0;
 
-/// Stops a process. Returns the length of the stop, without times in which this process did not run either.
+/// Stops a process. Returns the length of the stop, without times in which this test did not run either.
 fn stop_for_a_while(process: u32) -> Duration {
     const TURN: Duration = Duration::from_millis(10);
     signal(process, "-STOP");
@@ -29,8 +29,8 @@ fn stop_for_a_while(process: u32) -> Duration {
     stopped
 }
 
-/// The results of a run with this strictness, and the length of the stop. `choose` returns the process to stop, the
-/// generator or the target.
+/// The results of a run with this strictness, and the length of the stop. `choose` returns the process to stop, which
+/// is the generator or the target.
 fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, Duration) {
     let target = Target::start("--target-latency 25ms --target-body 10");
     let Target { url, .. } = &target;
@@ -43,14 +43,14 @@ fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, D
     (object(&generator.wait_with_output().unwrap()), stopped)
 }
 
-/// The least lateness from the stop, in seconds summed over all slots. It is half of the slots' waits during the
-/// stop, because 32 connections take some of the slots.
+/// The least lateness that the stop causes, in seconds summed over all slots. This is half of the waits of the slots
+/// during the stop, because 32 connections take some of the slots.
 fn least(stopped: Duration) -> f64 {
     RATE * stopped.as_secs_f64().powi(2) / 2.0 / 2.0
 }
 
-/// Checks that the lateness of the stop is attributed to the stopped process, however busy the machine is. The verdict
-/// must name it, unless the run warns that the machine is too busy.
+/// Checks that the lateness is attributed to the stopped process, however busy the machine is. The verdict must name
+/// this side, unless the run warns that the machine is too busy.
 fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: u32) {
     let seconds = results["lateness"][format!("{who}_seconds")].as_f64().unwrap();
     assert!(seconds >= least(*stopped), "{who}, {busy_loops} busy loops, {stopped:?}: {results}");
@@ -61,7 +61,7 @@ fn assert_blames(who: &str, (results, stopped): &(Value, Duration), busy_loops: 
 
 #[test]
 fn the_verdict_names_the_process_that_was_stopped() {
-    // A burst ratio must not compensate for a stop.
+    // A strictness above 1 must not compensate for a stop.
     for (busy_loops, strictness) in [(0, 1.1), (4, 0.0)] {
         let is_over = AtomicBool::new(false);
         let [own, other] = thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Tests streamed responses, from a server that sends one event after the other.
+//! Tests streamed responses of a server that sends one event after the other.
 
 use crate::command::{nanopace, object, scratch};
 use crate::running::refusal;
@@ -27,7 +27,8 @@ fn run(args: &[&str]) -> (Value, String) {
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// The URL of a server that sends an event after each pause: these, or events without end.
+/// Starts a server that pauses before each event, and returns its URL. Each response contains this number of events, or
+/// never ends.
 fn server(events: Option<u32>) -> String {
     let address = serving(move |mut stream, connection| {
         stream.set_nodelay(true)?;
@@ -64,7 +65,7 @@ fn first_items_and_gaps_are_timed() {
             assert_eq!(results[key]["count"], count, "{key}: {results}");
         }
         assert_eq!(results["items"], 60, "{results}");
-        // The server pauses at least this long before each event.
+        // The server pauses for at least this long before each event.
         let last = mean("first_item_time_ns") + 2.0 * mean("item_gap_time_ns");
         let pauses = (PAUSE * EVENTS).as_secs_f64() * 1e9;
         assert!(last >= 0.99 * pauses && last <= 1.01 * mean("service_time_ns"), "{results}");
@@ -78,7 +79,7 @@ fn first_items_and_gaps_are_timed() {
     }
 }
 
-/// The first item arrives after at least one pause, and each gap has at least one.
+/// The first item arrives after at least one pause, and each gap contains at least one.
 #[test]
 fn a_requirement_can_limit_item_times() {
     let url = server(Some(EVENTS));
@@ -141,7 +142,8 @@ fn lines_are_items_over_http2_as_well() {
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }
 
-/// The target counts as available although its response does not end. Items count also if their response is given up.
+/// The target counts as available, although its response does not end. Items of a response that is given up are
+/// counted, too.
 #[cfg(unix)]
 #[test]
 fn the_items_of_an_endless_response_are_timed() {

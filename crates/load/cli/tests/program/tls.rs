@@ -13,7 +13,8 @@ pub(crate) fn certificate() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
-/// The configuration of a server with its own certificate. It requires the client's certificate if one is given.
+/// The configuration of a server with its own certificate. If `client` is given, the server requires this client
+/// certificate.
 pub(crate) fn config(
     own: &CertifiedKey<KeyPair>,
     client: Option<&CertifiedKey<KeyPair>>,

@@ -1,4 +1,4 @@
-//! Tests fleets of runs with real stores. If no store is installed, a line reports it.
+//! Tests fleets with real stores. If no store is installed, a line reports this.
 
 use crate::command::{nanopace, object, scratch, signal};
 use nanopace_services::{Engine, Server};
@@ -13,13 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Allows only one fleet at a time, because fleets would compete for CPU time.
+/// Allows only one fleet at a time, because several fleets would compete for CPU time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A node of the run `test`, with its results on standard output.
+/// Starts a node of the run `test`, which writes its results to standard output.
 fn node(server: &Server, options: &str) -> Child {
     let line = format!("run --run test -c 4 --threads 1 --json - {options}");
     let mut command = nanopace(&line);
@@ -34,7 +34,7 @@ fn ended(child: Child) -> (Output, Value) {
     (output, results)
 }
 
-/// Reads the lines of a node until one of them contains the text.
+/// Reads the lines of a node up to the first one that contains the text.
 fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
     let mut progress = BufReader::new(child.stderr.take().unwrap());
     let (mut all, mut line) = (String::new(), String::new());
@@ -59,12 +59,12 @@ fn report(server: &Server, options: &[&str]) -> Output {
     command.args(options).env("NANOPACE_STORE", server.url()).output().unwrap()
 }
 
-/// Waits until the state is as expected.
+/// Waits until the state meets a condition.
 fn wait_until(server: &Server, is_so: impl Fn(&Value) -> bool) -> Value {
     wait_until_told(server, "status", is_so)
 }
 
-/// Waits until the output of a command about the run `test` is as expected.
+/// Waits until the output of a command about the run `test` meets a condition.
 fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
@@ -80,8 +80,8 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// The part of the results about the whole fleet, which must be the same for all nodes that saw the end. It decides
-/// their exit status.
+/// The results of the whole fleet, which must be equal for all nodes that were present at the end. They decide the exit
+/// status of these nodes.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));
@@ -99,10 +99,10 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// The program does the same with all engines, and the tests of the fleet cover the engines.
+/// The program behaves the same with all engines. The tests of the fleet crate cover the engines.
 const ONE_ENGINE: Engine = Engine::Redis;
 
-/// The address of a server with empty responses.
+/// Starts a server with empty responses, and returns its address.
 fn http_server() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -143,7 +143,7 @@ fn labels_of_all_nodes_are_added_up() {
     }
     let all = ["a", "b", "c"].map(|name| label(whole, name));
     assert_eq!(whole["completed"], all.iter().sum::<u64>(), "{whole}");
-    // The nodes share the slots, and every third slot of the whole load has the first target.
+    // The nodes share the slots, and every third slot of the whole load uses the first target.
     let account = &whole["account"];
     if account["lost"] == 0 && account["twice"] == 0 {
         assert_eq!(all, [67, 67, 66], "{whole}");
@@ -198,7 +198,7 @@ fn four_nodes_make_one_load() {
         }
         assert_eq!(account["expected"], 800, "{whole}");
         assert_eq!(account["closes"], true, "{whole}");
-        // On a busy machine the store may seem unavailable. Slots that then start twice are counted.
+        // On a busy machine, the store may seem unavailable. Slots that start twice because of this are counted.
         let fired = account["fired"].as_u64().unwrap();
         assert_eq!((sum(&nodes, "started"), &whole["started"]), (fired, &fired.into()), "{whole}");
         assert_eq!(whole["completed"], sum(&nodes, "completed"));
@@ -223,7 +223,7 @@ fn the_account_includes_a_killed_node() {
     let [mut killed, other] = [(); 2].map(|()| node(&server, options));
     let has_told = |node: &Value| node["until_seconds"].as_f64().unwrap() > 1.0;
     let has_started = |node: &Value| node["fired"].as_u64().unwrap() > 150;
-    // Each node has a target of its own.
+    // Each node has its own target.
     let has_completed = |label: &Value| label["completed"].as_u64().unwrap() > 50;
     wait_until_told(&server, "report", |whole| {
         let told = whole["nodes_with_results_so_far"].as_array().unwrap();
@@ -240,7 +240,7 @@ fn the_account_includes_a_killed_node() {
     let account = &results["fleet"]["account"];
     assert_eq!((&account["expected"], &account["closes"]), (&1_200.into(), &false.into()));
     assert_eq!(results["fleet"]["nodes_with_results"], 1);
-    // The results contain the node's work up to its last second.
+    // The results contain the work of the node up to its last full second.
     assert!(has_told(&results["fleet"]["nodes_with_results_so_far"][0]), "{results}");
     let started = [&results["fleet"]["started"], &results["started"]];
     let [all, own] = started.map(|count| count.as_u64().unwrap());
@@ -260,7 +260,7 @@ fn the_account_includes_a_killed_node() {
     assert!(!text.contains("On schedule"), "{text}");
 }
 
-/// Requirements apply to the whole fleet: no single node has this many requests.
+/// Requirements apply to the whole fleet, because no single node has this many requests.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn requirements_are_about_the_whole_fleet() {
@@ -323,7 +323,7 @@ fn a_fleet_is_watched_from_anywhere_until_it_is_over() {
     terminal.exp_eof().unwrap();
 }
 
-/// Checks the report of a fleet at 200/s as a page, a JSON object and a log.
+/// Checks the report of a fleet at 200/s in all formats: the page, the JSON object and the log.
 fn written_everywhere(server: &Server) {
     let [html, json, csv] = ["fleet.html", "fleet.json", "fleet.csv"].map(scratch);
     let paths = [&html, &json, &csv].map(|path| path.to_str().unwrap());
@@ -332,7 +332,7 @@ fn written_everywhere(server: &Server) {
     let object: Value = serde_json::from_str(&object).unwrap();
     let intervals = object["rate_over_time"].as_array().unwrap();
     let number = |of: &Value| of.as_f64().unwrap();
-    // Before the node was killed, both nodes have started slots.
+    // Before the node was killed, both nodes had started slots.
     assert_eq!([&intervals[0]["from_seconds"], &intervals[0]["to_seconds"]], [0.0, 1.0]);
     assert!((number(&intervals[0]["target_rate"]) - 200.0).abs() < 1e-6, "{object}");
     assert!(number(&intervals[0]["by_intended_start"]["completed"]) > 100.0, "{object}");
@@ -348,7 +348,7 @@ fn written_everywhere(server: &Server) {
             "{log}"
         );
     }
-    // All elements are closed, as in XML.
+    // As in XML, all elements must be closed.
     let mut parts = page.trim_start_matches("<!DOCTYPE html>").split("<meta ").map(str::to_owned);
     let first = parts.next().unwrap();
     let page = parts.fold(first, |xml, part| xml + "<meta " + &part.replacen('>', "/>", 1));
@@ -386,8 +386,8 @@ fn a_store_that_rejects_the_results_has_its_own_exit_status() {
     }
 }
 
-/// No node is left to finish the run. If the same command is started at once, it waits for the end of that run, and
-/// then performs the whole load.
+/// No other node can end the run. If the same command is started at once, it waits for the end of that run, and then
+/// performs the whole load.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_killed_near_the_end_leaves_no_run_in_progress() {
@@ -459,7 +459,7 @@ fn a_running_fleet_can_be_controlled_from_anywhere() {
     wait_until(&server, |state| state["state"] == "paused");
     asked(&server, "fleet resume test");
     wait_until(&server, |state| state["state"] == "running");
-    // A node without a load uses that of the run.
+    // A node without its own load uses the load of the run.
     let third = node(&server, "--fail-if completed>100000");
     wait_until(&server, |state| state["nodes"] == 3);
     let ramp = ["fleet", "shape", "test", "ramp 100/s..200/s 10min"];
@@ -467,7 +467,7 @@ fn a_running_fleet_can_be_controlled_from_anywhere() {
     shape.args(ramp).env("NANOPACE_STORE", server.url());
     assert!(shape.status().unwrap().success());
     wait_until(&server, |state| state["shape"].as_str().unwrap().contains("ramp 100/s..200/s"));
-    // The node leaves, so its requirements apply to its own part.
+    // The node leaves, so its requirements apply only to its own part.
     signal(third.id(), "-INT");
     let third = ended(third);
     assert_eq!((third.0.status.code(), third.1.get("fleet")), (Some(3), None), "{third:?}");
@@ -535,7 +535,8 @@ fn errors_are_one_line() {
     other.wait().unwrap();
 }
 
-/// It ends with status 2, or 5 if the store is out of reach. The error is one line without a password.
+/// Checks that a command ends with status 2, or with 5 if the store cannot be reached. The error must be one line
+/// without a password.
 fn refused(command: &mut Command, told: &str) {
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
@@ -560,7 +561,7 @@ fn the_options_of_the_example_for_kubernetes_are_right() {
     assert!(output.status.success() && config.contains(&format!("nodes = {nodes}\n")), "{config}");
 }
 
-/// The store accepts only TLS, and has a user with the rights that the page lists.
+/// The store accepts only TLS, and has a user with only the permissions that the page lists.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_fleet_needs_only_tls_and_the_listed_rights() {

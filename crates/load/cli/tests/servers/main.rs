@@ -1,4 +1,4 @@
-//! Tests of the program with installed servers: fleets with Redis and Valkey, and requests to nginx.
+//! Tests of the program that need installed servers: fleets with Redis and Valkey, and requests to nginx.
 
 #![cfg(unix)]
 

@@ -56,7 +56,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // The master ends its workers only after this signal.
+        // Only this signal makes the master process end its workers.
         signal(self.child.id(), "-TERM");
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
@@ -92,7 +92,7 @@ fn nginx_responds_to_every_request() {
         (&tls, &["--http2", "--streams", "2", "--rate", "max", trusted[0], trusted[1]]),
     ] {
         let results = results(url, options);
-        // It closes each connection after seven requests, and none of them fails.
+        // The server closes each connection after seven requests, and no request may fail.
         assert_eq!(results["completed"], 100, "{url} {options:?}: {results}");
         assert_eq!(results["statuses"]["200"], 100, "{results}");
         let set_ups = results["set_up_time_ns"]["count"].as_u64().unwrap();

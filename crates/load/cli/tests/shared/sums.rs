@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The sums that every report must have.
+/// Checks the sums that hold in every report.
 pub(crate) fn assert_adds_up(results: &Value) {
     let count = |name: &str| results[name].as_u64().unwrap_or_else(|| panic!("{name}: {results}"));
     assert_eq!(count("due"), count("started") + count("skipped") + count("unstarted"), "{results}");
@@ -31,8 +31,8 @@ fn assert_known(value: &Value) {
     value.as_array().into_iter().flatten().for_each(assert_known);
 }
 
-/// How many slots intervals must ask for. A number of requests is the whole load, however late its last one starts, and
-/// recorded slots are counted one by one.
+/// The number of slots that the intervals must have requested. If the run has a number of requests, this is the whole
+/// load, however late the last request starts.
 fn asked(results: &Value) -> f64 {
     let number = |name: &str| results[name].as_f64().unwrap();
     let settings = &results["settings"];
@@ -47,7 +47,7 @@ fn assert_near(sum: f64, expected: f64, results: &Value) {
     assert!((sum - expected).abs() < 1e-6 * expected.max(1.0), "{sum} {expected} {results}");
 }
 
-/// How many slots a rate over time makes.
+/// The number of slots that a rate over time gives.
 fn in_intervals(results: &Value, rate: &str) -> f64 {
     let intervals = results["rate_over_time"].as_array().unwrap();
     let number = |interval: &Value, name: &str| interval[name].as_f64().unwrap();

@@ -538,7 +538,7 @@ fn the_pacer_gets_the_end_of_each_load() {
     assert!(core.update().is_none());
 }
 
-/// Slots that no longer exist count once, as slots of an old load.
+/// Slots that do not exist in the new load count once as started twice, as slots of the old load.
 #[test]
 fn a_clash_by_an_old_load_counts_once() {
     let mut core = blind_until(30);
@@ -608,8 +608,8 @@ fn a_node_that_leaves_late_asks_for_all_that_it_has_put_off() {
     assert_eq!(asks.iter().map(|ask| ask.frame).min(), Some(32), "it sits out until then");
 }
 
-/// In the meantime, other nodes run without the store the tracks that the store would grant to this node. Their slots
-/// would count both as lost and as started twice.
+/// The store could grant tracks to this node that other nodes are running without the store. The slots of these tracks
+/// would then count both as lost and as started twice.
 #[test]
 fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() {
     let (mut core, now) = (core(), 30 * FRAME_NS);
@@ -626,7 +626,7 @@ fn a_node_that_leaves_late_claims_nothing_while_the_clock_of_the_store_is_off() 
     assert_ne!(leaves_late(&mut core).asks, [], "it is right again");
 }
 
-/// Otherwise its claims would fail for as long as leaving may take.
+/// Without the repair, its claims would fail until the time for leaving is over.
 #[test]
 fn a_node_that_leaves_late_repairs_the_store_before_it_claims() {
     let now = 30 * FRAME_NS;

@@ -85,7 +85,7 @@ impl Core {
         }
     }
 
-    /// The first frame whose load the new versions change; `u64::MAX` if there is none.
+    /// The first frame whose load the new versions change. Without such a frame, it is `u64::MAX`.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Checks that the scripts decide the same in this process as at a real server.
+//! Checks that the scripts decide the same in this process as on a real server.
 
 use crate::frames::Frames;
 use crate::message::{
@@ -8,7 +8,7 @@ use crate::store::{Played, RedisStore, Store};
 use std::thread;
 use std::time::Duration;
 
-/// A server, and what is played beside it.
+/// A server, and the store in this process that must give the same answers.
 struct Both {
     server: RedisStore,
     played: Played,
@@ -39,7 +39,7 @@ impl Both {
         }
     }
 
-    /// Asks for what is open, by both nodes in turn, for some frames.
+    /// Sends claims by both nodes in turn, for the frames that are open.
     fn claims(&mut self, run: &Run, takes: &[Take]) {
         for take in takes {
             self.sequence += 1;
@@ -69,7 +69,7 @@ impl Both {
         }
     }
 
-    /// The frame that runs now.
+    /// The current frame.
     fn frame(&mut self, run: &Run) -> u64 {
         let now_us = self.reply(&Request::Look { node: None }).now_us;
         run.frames.at(1_000 * (now_us - run.origin_us).unsigned_abs())
@@ -83,21 +83,22 @@ impl Both {
     }
 }
 
-/// Asks a server all that can be asked, and what is played the same. The server has no other users.
+/// Sends every kind of request to a server and to the store in this process, and compares the answers. The server must
+/// not have other users.
 ///
 /// # Panics
-/// If the two do not answer the same, or the server can't be reached.
+/// Panics if the answers differ, or if the server cannot be reached.
 pub fn play_beside(url: &str) {
     let real = RedisStore::new(url, "played").unwrap();
     let mut both = Both { server: real, played: Played::new(), sequence: 2 };
     assert_eq!(both.ask(&Request::Nodes), Answer::Gone);
     a_run(&mut both);
-    // The last run is over, so another one may have its name, two seconds later.
+    // The last run is over, so two seconds later another run can have its name.
     thread::sleep(Duration::from_secs(2));
     a_run(&mut both);
 }
 
-/// All that can be asked, once at least.
+/// Sends each kind of request at least once.
 fn a_run(both: &mut Both) {
     both.join("hold 1k/s 1s");
     let (node, run) = both.join("hold 1k/s 1s");
@@ -108,13 +109,13 @@ fn a_run(both: &mut Both) {
     let first = both.frame(&run);
     both.claims(&run, &[takes, takes].concat());
     let frame = both.frame(&run);
-    // All that can have been taken, also by a machine that was stalled meanwhile.
+    // All tracks that can have been taken, even if this machine was stalled in between.
     let portions: Vec<Portion> = (first..frame + 9)
         .map(|frame| Portion { frame, tracks: [0, 2, 4].into_iter().collect() })
         .collect();
     both.sequence += 1;
     let (sequence, epoch) = (both.sequence, run.epoch);
-    // The store has gone back, because it does not know of such an answer.
+    // The store does not know this answer, so it must have lost data.
     let answered = sequence + 5;
     let mark = Request::Mark {
         id: id.clone(),

@@ -4,18 +4,18 @@ use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Something that happens at one moment. A ticket identifies the node's last request and its answer.
+/// Something that happens at one moment. A ticket identifies a node's request and its answer.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// A node takes a turn. Only the last turn that was queued counts.
+    /// A node takes a turn. Only the turn that was queued last counts.
     Turn { machine: usize, number: u64 },
     /// A request arrives at the store.
     Request { machine: usize, ticket: u64, request: Box<Request> },
     /// An answer arrives at the node.
     Reply { machine: usize, ticket: u64, reply: Box<Reply> },
-    /// A node waits no longer for an answer.
+    /// A node stops waiting for an answer.
     TimedOut { machine: usize, ticket: u64 },
-    /// The fault of this number.
+    /// The fault with this index happens.
     Fault(usize),
 }
 
@@ -46,7 +46,7 @@ impl Ord for Entry {
     }
 }
 
-/// Events, sorted by time; those of the same moment in the order in which they were queued.
+/// Events, sorted by time. Events at the same time keep the order in which they were queued.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     heap: BinaryHeap<Reverse<Entry>>,
@@ -59,7 +59,7 @@ impl Events {
         self.heap.push(Reverse(Entry { at_ns, number: self.number, event }));
     }
 
-    /// The next one that happens before a moment.
+    /// Removes the next event before `until_ns`.
     pub(super) fn pop(&mut self, until_ns: u64) -> Option<(u64, Event)> {
         let Reverse(next) = self.heap.peek()?;
         if next.at_ns >= until_ns {

@@ -1,4 +1,4 @@
-//! Tests: what has to hold for every seed.
+//! Tests properties that must hold for every seed.
 
 use super::{Fault, Outcome, Setup, simulate};
 use std::env;
@@ -17,8 +17,8 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     each_of(1..=SEEDS, setup, law);
 }
 
-/// The seeds of a case of a law that has many cases: three, which are others in the next case. With the variable
-/// `NANOPACE_ALL_SEEDS`, which `just nightly` sets, they are all seeds.
+/// The seeds for a case of a property with many cases. There are three, and each case has other ones. With the variable
+/// `NANOPACE_ALL_SEEDS`, which `just nightly` sets, all seeds are used.
 fn seeds_of(case: u32) -> Vec<u32> {
     let count = if env::var_os("NANOPACE_ALL_SEEDS").is_some() { SEEDS } else { 3 };
     (0..count).map(|number| (count * case + number) % SEEDS + 1).collect()
@@ -39,17 +39,18 @@ fn each_of(
     }
 }
 
-/// In every case the true figures are those of the account, or lie within its bounds.
+/// Checks that the true figures equal those of the account, or lie within its bounds.
 fn is_within_bounds(outcome: &Outcome) {
     let ((fired, lost, twice), (most, least, more)) = (outcome.account, outcome.account_at_most);
     assert!((fired..=most).contains(&outcome.fired), "{outcome:?}");
     let never = outcome.lost.cast_signed();
-    // A slot that its owner never started, and another node did, counts once as lost and once as started twice.
+    // A slot that its owner never started, but another node did, counts once as lost and once as started twice.
     assert!((least - more.cast_signed()..=lost).contains(&never), "{outcome:?}");
     assert!(outcome.twice <= more && twice <= more, "{outcome:?}");
 }
 
-/// A slot that its owner never started, and another node did, counts once as lost and once as started twice.
+/// Checks that the account is exact. A slot that its owner never started, but another node did, counts once as lost and
+/// once as started twice.
 fn is_true(outcome: &Outcome) {
     let (fired, lost, twice) = outcome.account;
     let both = twice - outcome.twice;
@@ -66,7 +67,7 @@ fn without_faults_each_slot_starts_once() {
     });
 }
 
-/// The memory of a node and of the store does not grow with time.
+/// The memory of a node and of the store does not grow with the length of a run.
 #[test]
 fn a_day_takes_no_more_memory_than_an_hour() {
     let after = |hours: u64| {
@@ -74,13 +75,13 @@ fn a_day_takes_no_more_memory_than_an_hour() {
             nodes: 3,
             shape: format!("hold 1/s {hours}h"),
             frame: Duration::from_secs(10),
-            // Other nodes claim tracks that were lost, so no two frames are alike.
+            // If messages are lost, other nodes claim the tracks, so no two frames are alike.
             loss: 0.01,
             ..Setup::default()
         });
         println!("{outcome:?}");
         assert!(outcome.closes && outcome.expected == hours * 3_600, "{outcome:?}");
-        // Those of the last minute and of two chunks are left.
+        // Only the frames of the last minute and of two chunks may not be counted yet.
         assert!(outcome.counted + 6 + 128 >= 360 * hours, "{outcome:?}");
         outcome
     };
@@ -88,7 +89,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
     assert!(day.rows <= 128 && day.store_bytes <= 2 * hour.store_bytes);
 }
 
-/// With all that can happen to nodes and the store before, meanwhile and afterwards.
+/// Holds whatever happens to nodes and the store before, during and after the counting.
 #[test]
 fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
@@ -138,7 +139,7 @@ fn messages_that_are_lost_lose_next_to_nothing() {
     each(setup, |outcome| {
         assert!(outcome.blind_frames > 0 || outcome.twice == 0);
         is_true(outcome);
-        // A frame of a node has 250 slots.
+        // One frame of a node has 250 slots.
         assert!(outcome.lost <= 1_500, "lost {}", outcome.lost);
     });
 }
@@ -152,7 +153,7 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
         ..Setup::default()
     };
     each(setup, |outcome| {
-        // Four and a half frames of 1000 slots, by the number of nodes, and a track more.
+        // Four and a half frames of 1000 slots, divided by the number of nodes, plus one track.
         let share = 4_500 / (outcome.alive as u64 + 1) + 5 * 63;
         assert!((1..=share).contains(&outcome.lost), "lost {} of {share}", outcome.lost);
         assert_eq!(outcome.twice, 0);
@@ -161,8 +162,9 @@ fn a_node_that_dies_loses_what_it_had_claimed() {
     });
 }
 
-/// The store does not know the slots that were started after the last report. The bounds are close: a lead and a frame
-/// of the node's part that it may have started, and its part for as long as it goes on without the store.
+/// The store does not know the slots that were started after the last report. The bounds are narrow: the slots that the
+/// node may have started in a lead and one frame, and its part of the load for as long as it continues without the
+/// store.
 #[test]
 fn the_slots_of_a_killed_node_lie_between_bounds() {
     let limit = ms(500);
@@ -175,14 +177,14 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
         each(setup, |outcome| {
             let ((fired, lost, twice), (most, least, more)) =
                 (outcome.account, outcome.account_at_most);
-            // A quarter of the load: four tracks, with at most 63 slots each in a frame.
+            // A quarter of the load: four tracks, each with at most 63 slots in a frame.
             assert!(lost - least <= 6 * 252, "{outcome:?}");
             assert!(most - fired <= 13 * 252 && more - twice <= 7 * 252, "{outcome:?}");
         });
     }
 }
 
-/// Others have started its part meanwhile. It never becomes known how much of it was started twice.
+/// Other nodes have started its part in the meantime. How much of it was started twice never becomes known.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -202,7 +204,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     }
 }
 
-/// It did what it did when it could last, and that is not long ago.
+/// The node's last actions were the same as those before its last report, which was made shortly before.
 #[test]
 fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
@@ -219,7 +221,7 @@ fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_betw
     }
 }
 
-/// Some of the slots that the node has reported may belong to another node, and some of its own were not started.
+/// Some of the slots that the node has reported may belong to another node, and some of its own slots were not started.
 #[test]
 fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bounds() {
     for back in 6..14 {
@@ -236,7 +238,7 @@ fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bound
     }
 }
 
-/// Nothing is known about the first node any more, except its number.
+/// Nothing is known about the first node except for its number.
 #[test]
 fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
     let setup = |seed| Setup {
@@ -306,7 +308,8 @@ fn a_node_that_is_cut_off_makes_some_start_twice_and_they_are_counted() {
     };
     each(setup, |outcome| {
         assert_eq!(outcome.lost, 0);
-        // While it is cut off, and until it gives an answer up that was lost: a quarter of the load.
+        // The time while the node is cut off, plus the time until it gives up waiting for an answer that was lost: a
+        // quarter of the load.
         assert!(outcome.twice <= 10 * (12 * 50 + 400) / 4 + 400, "{}", outcome.twice);
         assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
     });
@@ -324,7 +327,7 @@ fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     });
 }
 
-/// It does not bring with it what was before.
+/// A change must not store the load before it again.
 #[test]
 fn a_change_of_the_load_takes_as_much_memory_as_it_says() {
     let after = |changes: u32| {
@@ -352,8 +355,8 @@ fn a_change_of_the_load_loses_nothing() {
     each(setup, |outcome| assert_eq!([outcome.lost, outcome.twice], [0, 0]));
 }
 
-/// Only the node that is far away has heard of the first change when the store forgets it. Others fill the store
-/// again, and the second change is made in its place before that node asks again.
+/// Only the node with the slow link has learned of the first change when the store loses it. Other nodes restore the
+/// store's data, and the second change is made in its place before that node asks again.
 #[test]
 fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     for step in 0..10 {
@@ -370,7 +373,7 @@ fn a_change_that_was_lost_does_not_live_on_in_some_nodes() {
     }
 }
 
-/// Fixed and jittering, the same for all nodes and another one for each, from the beginning to the end.
+/// Round trips can be fixed or jittery, and equal for all nodes or different for one, during the whole run.
 #[test]
 fn links_may_be_slow_for_ever() {
     for trip in [1, 10, 50, 150, 300] {
@@ -392,7 +395,7 @@ fn links_may_be_slow_for_ever() {
     }
 }
 
-/// A node that is far away asks so much earlier, and the frames of the others stay what they are.
+/// A node with a slow link asks earlier, while the frames of the other nodes stay the same.
 #[test]
 fn a_node_that_is_far_away_joins_later() {
     for trip in [20, 150, 300] {
@@ -409,8 +412,8 @@ fn a_node_that_is_far_away_joins_later() {
     }
 }
 
-/// A delay of less than half the lead has no effect. A longer one costs at most a lead of that node's share. The node
-/// asks earlier, but does not take tracks of others.
+/// A delay of less than half the lead has no effect. A longer delay costs at most a lead of that node's share. After
+/// that, the node asks earlier, but does not take the tracks of others.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
     for (before, after, most) in [(1, 25, 0), (25, 150, 0), (1, 150, 0), (1, 300, 875)] {
@@ -431,7 +434,7 @@ fn a_link_that_becomes_slow_costs_next_to_nothing() {
     }
 }
 
-/// All machines stall, so the slots start late.
+/// If all machines stall, the slots start late.
 #[test]
 fn a_stall_of_all_nodes_loses_nothing() {
     for still in [800, 60_000] {

@@ -1,4 +1,4 @@
-//! A node, with its machine's clock and its pacer.
+//! Simulates a node, with its pacer and its machine's clock.
 
 use super::pacer::Pacer;
 use super::tally::Tally;
@@ -15,15 +15,15 @@ use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
 
-/// An answer for a node that has not begun may take so long.
+/// The longest time of an answer for a node that has not begun.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How far a node is with joining.
+/// The progress of a node in joining.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// It measures the round trip to the store, and its time.
+    /// The node measures the round-trip time to the store, and the store's time.
     Entering(Samples),
-    /// It checks whether the run has begun.
+    /// The node checks whether the run has begun.
     Looking {
         node: NodeId,
         samples: Samples,
@@ -36,13 +36,13 @@ pub(super) enum Phase {
 pub(super) struct Machine {
     base: ManualClock,
     drift: f64,
-    /// For how long its clock was stopped.
+    /// How long the machine's clock was stopped in total.
     stood: Duration,
     pub(super) clock: RunClock<ManualClock>,
     leader: Option<Leader>,
     pub(super) phase: Phase,
     pacer: Pacer,
-    /// The last request, its number, and when it was sent by this machine's clock.
+    /// The last request, its number, and the time at which it was sent by this machine's clock.
     pub(super) request: Option<Request>,
     pub(super) ticket: u64,
     sent_ns: u64,
@@ -50,15 +50,16 @@ pub(super) struct Machine {
     pub(super) frozen_until: u64,
     pub(super) cut_off_until: u64,
     pub(super) trip: Duration,
-    /// Its requests take so much longer than its answers.
+    /// How much longer its requests take than its answers.
     pub(super) one_way_ns: u64,
-    /// The number of the last turn that was queued.
+    /// The number of the turn that was queued last.
     pub(super) turns: u64,
-    /// The moment of the run since which it is stalled.
+    /// The time of the run since which the node has been stalled.
     late_since: Option<u64>,
-    /// The moment of the run until which it asks for its tracks before it leaves; `None` unless it is about to.
+    /// The time of the run until which the node asks for its tracks before it leaves; `None` unless it is about to
+    /// leave.
     asks_until: Option<u64>,
-    /// When the clock was last read, and the moment of the run that it showed.
+    /// The last reading of the clock: the true time, and the time of the run that it showed.
     before: Option<(u64, u64)>,
 }
 
@@ -88,7 +89,7 @@ impl Machine {
         }
     }
 
-    /// The true time is this now.
+    /// Sets the machine's clock for this true time.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -110,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// How long it waits for the answer.
+    /// How long the node waits for an answer.
     pub(super) fn patience(&self) -> Duration {
         match &self.phase {
             Phase::Running(core) => core.patience(),
@@ -122,7 +123,7 @@ impl Machine {
         Sample { sent_ns: self.sent_ns, received_ns: self.clock.base_ns(), store_us }
     }
 
-    /// A round trip before it joins.
+    /// Adds a round trip before the node joins.
     pub(super) fn sampled(&mut self, store_us: i64) {
         let sample = self.sample(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
@@ -130,7 +131,7 @@ impl Machine {
         }
     }
 
-    /// Notes that it has joined, by a round trip. Then it waits until the run has begun.
+    /// Records that the node has joined, by a round trip. After that, it waits until the run has begun.
     pub(super) fn joined(&mut self, node: NodeId, store_us: i64) {
         self.sampled(store_us);
         if let Phase::Entering(samples) = &mut self.phase {
@@ -138,7 +139,8 @@ impl Machine {
         }
     }
 
-    /// Takes a round trip into account before it takes part, which it does when the run has begun.
+    /// Adds a round trip while the node waits for the run to begin. If the run has begun, the node takes part from now
+    /// on.
     pub(super) fn look(&mut self, run: &Run, store_us: i64, blind: Duration) {
         let sample = self.sample(store_us);
         let Phase::Looking { node, samples } = &mut self.phase else { return };
@@ -154,7 +156,7 @@ impl Machine {
         self.phase = Phase::Running(Box::new(core.expect("the run's load can be read")));
     }
 
-    /// Starts what is due by now.
+    /// Starts the slots that are due by now.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn advance(
         &mut self,
@@ -182,7 +184,7 @@ impl Machine {
         self.pacer.advance(now, frames.at(now), load, tally);
     }
 
-    /// Does what the thread of a real node does; returns the next request, if one is due.
+    /// Takes a turn like the thread of a real node. Returns the next request, if one is due.
     pub(super) fn turn(&mut self) -> Option<Request> {
         let progress = self.progress()?;
         let now = self.clock.now_ns();
@@ -196,13 +198,13 @@ impl Machine {
         core.request(now, is_late, &progress.text())
     }
 
-    /// Begins to leave.
+    /// Makes the node begin to leave.
     pub(super) fn leaves(&mut self) {
         let ends_in = u64::try_from(ENDS_IN.as_nanos()).unwrap_or(u64::MAX);
         self.asks_until = Some(self.clock.now_ns() + ends_in);
     }
 
-    /// The next request of a node that leaves, or the request that gives its tracks back.
+    /// The next request of a leaving node, which may be the one that gives its tracks back.
     fn leave(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.tell();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -231,7 +233,7 @@ impl Machine {
         Some(core.last_request(has_heard, progress, &[]))
     }
 
-    /// The progress that it reports to the store.
+    /// The progress that the node reports to the store.
     pub(super) fn progress(&mut self) -> Option<Progress> {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -243,7 +245,7 @@ impl Machine {
         })
     }
 
-    /// The answer to its last request.
+    /// Handles the answer to the last request.
     pub(super) fn answered(&mut self, answer: Answer, store_us: i64) {
         let sample = self.sample(store_us);
         let (Phase::Running(core), Some(leader), Some(request)) =
@@ -260,14 +262,14 @@ impl Machine {
     pub(super) fn failed(&mut self) {
         self.is_connected = false;
         let now = self.clock.now_ns();
-        // It does not ask again before it leaves.
+        // The node does not ask again before it leaves.
         self.asks_until = self.asks_until.map(|_| now);
         if let Phase::Running(core) = &mut self.phase {
             core.hears_no_answer(now);
         }
     }
 
-    /// Gives the pacer what is known. Returns how long there is nothing to do then.
+    /// Passes the known tracks to the pacer. Returns the time until there is something to do.
     pub(super) fn tell(&mut self) -> u64 {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return u64::MAX };
@@ -280,19 +282,19 @@ impl Machine {
         if is_next { 0 } else { core.due(now).saturating_sub(now) }
     }
 
-    /// It stalls, after it has started all that was due.
+    /// Stalls the node, after it has started the slots that are due.
     pub(super) fn freeze(&mut self, until_ns: u64) {
         self.frozen_until = until_ns;
         self.late_since = Some(self.clock.now_ns());
     }
 
-    /// It stalls and its clock stops, after it has started all that was due.
+    /// Stalls the node and stops its clock, after it has started the slots that are due.
     pub(super) fn suspend(&mut self, until_ns: u64, time: Duration) {
         self.frozen_until = until_ns;
         self.stood += time;
     }
 
-    /// Ends it, after it has started all that was due.
+    /// Ends the node, after it has started the slots that are due.
     pub(super) fn kill(&mut self, load: &mut Load, tally: &mut Tally) {
         if let Phase::Running(core) = &self.phase {
             let now = self.clock.now_ns();

@@ -1,4 +1,4 @@
-//! How long messages take, and which are lost.
+//! Decides how long messages take, and which messages are lost.
 
 use super::setup::Setup;
 use std::time::Duration;
@@ -21,24 +21,24 @@ impl Network {
         }
     }
 
-    /// How long a message takes that arrives.
+    /// How long a message takes that is not lost.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some nanoseconds")]
     pub(super) fn way_ns(&mut self, trip: Duration) -> u64 {
         let late = (-self.random.f64().max(1e-9).ln()).min(8.0);
         (trip.as_secs_f64() * 1e9 / 2.0 * (1.0 + self.jitter * late)) as u64
     }
 
-    /// How long this many consecutive messages take; `None` if one of them is lost.
+    /// How long this many consecutive messages take; `None` if a message is lost.
     pub(super) fn ways_ns(&mut self, trip: Duration, messages: u32) -> Option<u64> {
         (0..messages).map(|_| (self.random.f64() >= self.loss).then(|| self.way_ns(trip))).sum()
     }
 
-    /// After how long a request arrives again, if it does.
+    /// The time after which a request arrives again; `None` if it arrives only once.
     pub(super) fn again_ns(&mut self) -> Option<u64> {
         (self.random.f64() < self.again).then(|| self.random.u64(0..100_000_000))
     }
 
-    /// Up to so much, in either direction.
+    /// A random number between `-most` and `most`.
     pub(super) fn either_way(&mut self, most: f64) -> f64 {
         (2.0 * self.random.f64() - 1.0) * most
     }

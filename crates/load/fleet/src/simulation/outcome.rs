@@ -1,4 +1,4 @@
-//! The results of a simulation.
+//! Defines the results of a simulation.
 
 use std::time::Duration;
 
@@ -6,56 +6,56 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// How long a frame was.
+    /// The length of a frame.
     pub frame: Duration,
-    /// How many tracks there were.
+    /// The number of tracks.
     pub tracks: u32,
-    /// Slots of the load.
+    /// The number of slots of the load.
     pub expected: u64,
-    /// Slots that were started, also those started again.
+    /// The number of slots that were started, counting slots that were started again.
     pub fired: u64,
-    /// Slots that were never started.
+    /// The number of slots that were never started.
     pub lost: u64,
-    /// Starts of slots that had been started.
+    /// The number of times that a slot was started again.
     pub twice: u64,
     /// The account of the run: fired, lost and twice.
     pub account: (u64, i64, u64),
-    /// The account if silent nodes had started all that they may have.
+    /// The account if silent nodes have started as many slots as they may have.
     pub account_at_most: (u64, i64, u64),
-    /// Whether all nodes have given their results.
+    /// Whether all nodes have reported their results.
     pub is_told: bool,
     /// Whether the account closes.
     pub closes: bool,
-    /// By how much the clocks of nodes were set to follow the store's, at most.
+    /// The longest time by which the clock of a node was set to follow the store's clock.
     pub stepped: Duration,
-    /// Frames that nodes ran without knowing the owners.
+    /// The number of frames that nodes ran without knowing the owners.
     pub blind_frames: u64,
-    /// Nodes that were there at the end and had given up.
+    /// The number of nodes that had given up by the end.
     pub gave_up: usize,
-    /// Requests per second at the store.
+    /// The number of requests per second at the store.
     pub requests_per_second: f64,
-    /// The part of the time in which the store worked.
+    /// The share of the time for which the store was busy.
     pub utilisation: f64,
-    /// How long a request waited at the store on average.
+    /// The mean time for which a request waited at the store.
     pub wait: Duration,
-    /// The standard deviation of starts, because clocks are not exact.
+    /// The standard deviation of starts, which arises because clocks are inexact.
     pub start_error: Duration,
-    /// How far a start was off at most.
+    /// The largest error of a start.
     pub most_start_error: Duration,
-    /// The largest part of the load that one node carried at a moment, to its fair share.
+    /// The largest share of the load that one node carried at a moment, relative to its fair share.
     pub largest_share: f64,
-    /// The end of the last frame with a lost slot, counted from when the load began.
+    /// The end of the last frame with a lost slot, relative to the beginning of the load.
     pub last_lost: Option<Duration>,
-    /// The most frames in one request.
+    /// The largest number of frames in one request.
     pub most_asked: usize,
-    /// How many rows of frames a node remembers at the end, at most.
+    /// The largest number of rows of frames that a node stores at the end.
     pub rows: usize,
-    /// Frames whose owners the store has counted and forgotten.
+    /// The number of frames whose owners the store has counted and forgotten.
     pub counted: u64,
     /// The size of the store's data at the end, in bytes.
     pub store_bytes: usize,
-    /// The nodes that were killed.
+    /// The number of nodes that were killed.
     pub killed: usize,
-    /// The nodes that were there at the end.
+    /// The number of nodes that were present at the end.
     pub alive: usize,
 }

@@ -5,12 +5,12 @@ use crate::load::Load;
 use crate::track_ownership::TrackSet;
 use std::collections::BTreeMap;
 
-/// Slots of one node, frame by frame.
+/// The slots of one node, by frame.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     leased: BTreeMap<u64, Leased>,
     fired: u64,
-    /// The last frame in which it has started a slot.
+    /// The last frame in which the node has started a slot.
     last: Option<u64>,
 }
 
@@ -21,12 +21,12 @@ struct Leased {
 }
 
 impl Pacer {
-    /// Slots that it has started.
+    /// The number of slots that the node has started.
     pub(super) fn fired(&self) -> u64 {
         self.fired
     }
 
-    /// Replaces the leases from a frame on. False if a slot there has started.
+    /// Replaces the leases from a frame on. Returns `false` if a slot in these frames has started.
     pub(super) fn lease(&mut self, from: u64, known: Vec<(u64, TrackSet)>) -> bool {
         if self.last.is_some_and(|last| last >= from) {
             return false;
@@ -37,12 +37,12 @@ impl Pacer {
         true
     }
 
-    /// Whether it has slots in a frame.
+    /// Whether the pacer has slots in a frame.
     pub(super) fn has(&self, frame: u64) -> bool {
         self.leased.contains_key(&frame)
     }
 
-    /// Starts all that is due. Frames that are over are added to the tally.
+    /// Starts the slots that are due, and adds frames that are over to the tally.
     pub(super) fn advance(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         while let Some(mut entry) = self.leased.first_entry().filter(|entry| *entry.key() <= frame)
         {
@@ -66,7 +66,7 @@ impl Pacer {
         }
     }
 
-    /// Ends the pacer. The slots that it has started of the current frame count, and no later ones.
+    /// Ends the pacer. The slots of the current frame that it has started count, but no later ones.
     pub(super) fn kill(&mut self, now_ns: u64, frame: u64, load: &mut Load, tally: &mut Tally) {
         if let Some(leased) = self.leased.get(&frame) {
             tally.fire(frame, &leased.tracks, |track| load.slots_by(now_ns, track));

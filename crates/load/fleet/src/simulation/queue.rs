@@ -1,4 +1,4 @@
-//! The store of a simulation: it does one request at a time, and the others wait in a queue.
+//! Simulates the store's server, which handles one request at a time, while others wait in a queue.
 
 use super::setup::Setup;
 use crate::message::{Reply, Request, Run};
@@ -13,12 +13,12 @@ pub(super) struct Queue {
     pub(super) store: Played,
     per_request_ns: u64,
     per_frame_ns: u64,
-    /// By how much its clock has been set forward.
+    /// By how much the store's clock has been set forward.
     set_us: i64,
-    /// When it is done with all requests that have come by now.
+    /// The time at which all requests received so far are done.
     free_ns: u64,
     pub(super) requests: u64,
-    /// The most frames in one claim.
+    /// The largest number of frames in one claim.
     pub(super) most_asked: usize,
     pub(super) worked_ns: u64,
     pub(super) waited_ns: u64,
@@ -43,17 +43,17 @@ impl Queue {
         }
     }
 
-    /// The store's clock.
+    /// The time of the store's clock.
     pub(super) fn clock_us(&self, at_ns: u64) -> i64 {
         EPOCH_US + self.set_us + (at_ns / 1_000).cast_signed()
     }
 
-    /// When the store's clock, had it not been set, was there.
+    /// The true time at which the store's clock shows `clock_us`, according to its current setting.
     pub(super) fn when_ns(&self, clock_us: i64) -> u64 {
         u64::try_from((clock_us - EPOCH_US - self.set_us) * 1_000).unwrap_or(0)
     }
 
-    /// A request arrives. Returns its answer, and when that leaves.
+    /// Handles a request that arrives. Returns its answer, and the time at which the answer is sent.
     pub(super) fn take(&mut self, request: &Request, at_ns: u64) -> (Reply, u64) {
         let begins = at_ns.max(self.free_ns);
         let frames = match request {
@@ -70,7 +70,7 @@ impl Queue {
         (self.store.call(request, self.clock_us(begins)), self.free_ns)
     }
 
-    /// The run, if there is one.
+    /// Reads the run, if there is one.
     pub(super) fn run(&self, at_ns: u64) -> Option<Run> {
         self.store.run(self.clock_us(at_ns))
     }
@@ -80,7 +80,7 @@ impl Queue {
         (self.requests, self.worked_ns, self.waited_ns) = (0, 0, 0);
     }
 
-    /// Stalls the store for this time.
+    /// Stalls the store for this long.
     pub(super) fn freeze(&mut self, at_ns: u64, time: Duration) {
         self.free_ns = self.free_ns.max(at_ns + nanos(time));
     }

@@ -1,75 +1,75 @@
-//! The setup of a simulation.
+//! Defines the setup of a simulation.
 
 use crate::frames::FRAME;
 use std::time::Duration;
 
-/// A run, and the faults during it.
+/// A run, and the faults that happen during it.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// All that is random follows from it.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// How many nodes there are at the beginning.
+    /// The number of nodes at the beginning.
     pub nodes: u32,
-    /// The load, as text; it has to end.
+    /// The load as text. It must have an end.
     pub shape: String,
-    /// How its slots arrive, as text.
+    /// The arrival process as text.
     pub arrivals: String,
-    /// How long a frame is at least.
+    /// The shortest length of a frame.
     pub frame: Duration,
-    /// The round trip of an empty network: half of it each way.
+    /// The round-trip time of the network without jitter. Each way takes half of it.
     pub round_trip: Duration,
-    /// The round trips of the first nodes, if they are others.
+    /// The round-trip times of the first nodes, if they differ.
     pub round_trips: Vec<Duration>,
-    /// Each way takes longer by a random part of this on average, exponentially distributed; at most
-    /// eight times as much.
+    /// The mean additional time of each way, as a share of its time. It is distributed exponentially, and is at most
+    /// eight times the mean.
     pub jitter: f64,
-    /// The probability that a message is lost, request or answer.
+    /// The probability that a message, which is a request or an answer, is lost.
     pub loss: f64,
     /// The probability that a request arrives a second time, up to 100 ms later.
     pub again: f64,
-    /// By up to how many millionths clocks of machines run faster or slower.
+    /// The largest deviation of the rates of machines' clocks, in parts per million.
     pub drift_ppm: f64,
-    /// How long the store works for a request without frames.
+    /// How long the store takes for a request without frames.
     pub per_request: Duration,
-    /// How much longer it works for each frame in a request.
+    /// The additional time that the store takes for each frame in a request.
     pub per_frame: Duration,
-    /// How long a node goes on without the store.
+    /// How long a node continues without the store.
     pub blind: Duration,
-    /// The faults, and when they happen, counted from the beginning of the load.
+    /// The faults, each with its time relative to the beginning of the load.
     pub faults: Vec<(Duration, Fault)>,
 }
 
-/// Something that happens. Nodes are counted from 0 on, as they have been made.
+/// A fault. Nodes are numbered from 0 in the order in which they were created.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// A node is gone.
+    /// Ends a node without a trace.
     Kill(usize),
-    /// A node stalls, with its callers.
+    /// Stalls a node, including its callers.
     Freeze(usize, Duration),
-    /// A node's machine is suspended: its clock stops too.
+    /// Suspends the machine of a node, which also stops its clock.
     Suspend(usize, Duration),
-    /// A node leaves.
+    /// Makes a node leave.
     Leave(usize),
-    /// No message of a node arrives, and none of the store's at it.
+    /// Drops all messages of a node, and all messages of the store to the node.
     CutOff(usize, Duration),
-    /// The round trip of a node is this from now on.
+    /// Sets the round-trip time of a node.
     Link(usize, Duration),
-    /// From now on, a node's requests take longer than its answers by this time.
+    /// Makes the requests of a node take longer than its answers by this time.
     OneWay(usize, Duration),
-    /// A node joins.
+    /// Lets another node join.
     Join,
-    /// The store answers nothing, and answers all requests afterwards.
+    /// Stalls the store, which answers all requests afterwards.
     FreezeStore(Duration),
-    /// The store's clock is set by this many microseconds.
+    /// Sets the store's clock forward by this many microseconds.
     SetClock(i64),
-    /// The store loses all that it has.
+    /// Makes the store lose all its data.
     Lose,
-    /// The load has this shape from some frames later on, as `Control::set_shape` does it.
+    /// Replaces the load by this shape, some frames later, as `Control::set_shape` does.
     Change(String),
 }
 
 impl Fault {
-    /// For how long something does not answer.
+    /// How long a node or the store does not respond because of the fault.
     pub(super) fn lasts(&self) -> Duration {
         match *self {
             Fault::Freeze(_, time)

@@ -1,22 +1,22 @@
-//! Counts the slots that were really started, for comparison with the account.
+//! Counts the slots that were really started, to compare them with the account.
 
 use crate::load::Load;
 use crate::track_ownership::TrackSet;
 use std::collections::BTreeMap;
 
-/// Started slots by frame and track, and how far starts were off.
+/// The started slots by frame and track, and the errors of starts.
 #[derive(Debug)]
 pub(super) struct Tally {
     tracks: u32,
     frames: BTreeMap<u64, Vec<u64>>,
-    /// The most tracks that one node has run in a frame.
+    /// The largest number of tracks that one node has run in a frame.
     most: usize,
-    /// How far the beginnings of frames were off, in nanoseconds: how many, their sum and that of
-    /// their squares, and the farthest.
+    /// The errors of the beginnings of frames, in nanoseconds: their number, their sum, the sum of their squares, and
+    /// the largest error.
     errors: (u64, f64, f64, f64),
 }
 
-/// The counts of slots by what became of them.
+/// The numbers of slots by their fate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
     pub(super) expected: u64,
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    /// A node began a frame too late by `late_ns`.
+    /// Records that a node began a frame late by `late_ns`.
     pub(super) fn begun(&mut self, late_ns: f64) {
         let (number, sum, squares, most) = &mut self.errors;
         *number += 1;
@@ -59,7 +59,7 @@ impl Tally {
         *most = late_ns.abs().max(*most);
     }
 
-    /// The standard deviation of how late frames began, and the most, in nanoseconds.
+    /// The standard deviation of the errors, and the largest error, in nanoseconds.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn errors(&self) -> (f64, f64) {
         let (number, sum, squares, most) = self.errors;
@@ -67,7 +67,7 @@ impl Tally {
         ((squares / number - (sum / number).powi(2)).max(0.0).sqrt(), most)
     }
 
-    /// The largest part of a frame that one node has run.
+    /// The largest share of a frame that one node has run.
     pub(super) fn largest_part(&self) -> f64 {
         f64::from(u32::try_from(self.most).unwrap_or(u32::MAX)) / f64::from(self.tracks)
     }

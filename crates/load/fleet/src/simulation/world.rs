@@ -1,4 +1,4 @@
-//! The nodes, the network and the store, and what happens to them.
+//! Simulates the nodes, the network and the store together, and the faults that happen to them.
 
 use super::event::{Event, Events};
 use super::machine::{Machine, Phase};
@@ -15,22 +15,22 @@ use crate::slot_account::{Account, account};
 use crate::store::At;
 use std::time::Duration;
 
-/// The number of the run.
+/// The ID of the run.
 const RUN: &str = "simulated";
 
-/// The longest time between two turns of a node's thread; also for a node that waits for others.
+/// The longest time between two turns of a node's thread, and between two looks of a waiting node.
 const TURN_NS: u64 = 20_000_000;
 
-/// With long frames it is enough to do so as often in each.
+/// In long frames, this many turns per frame are enough.
 const TURNS: u64 = 4;
 
-/// For how long a run goes on after its load.
+/// How long the simulation continues after the load.
 const AFTER_NS: u64 = 1_000_000_000;
 
-/// After this time nodes have followed a clock that was set, or after twenty frames.
+/// The time after which nodes have followed a clock that was set; at least twenty frames.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The account is read this long after that. By then no node waits for silent nodes.
+/// The account is read this long after the end. By then, no node waits for silent nodes.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -43,14 +43,14 @@ pub(super) struct World<'a> {
     tally: Tally,
     /// Whether the store's clock was set.
     is_set: bool,
-    /// Until when faults last.
+    /// The time until which the last fault lasts.
     away_until_ns: u64,
-    /// The figures that are known once the run has begun.
+    /// The figures that are known only after the run has begun.
     begun: Option<Begun>,
 }
 
 struct Begun {
-    /// When the run began: by the store's clock, and when that was.
+    /// The beginning of the run: by the store's clock, and as the true time.
     origin_us: i64,
     origin_ns: u64,
     load: Load,
@@ -73,7 +73,7 @@ impl<'a> World<'a> {
             begun: None,
         };
         for _ in 0..setup.nodes {
-            // Some time apart, so that their threads don't look around at the same moments.
+            // The nodes start at different times, so that their threads do not take turns at the same moments.
             let at_ns = (world.network.either_way(10e6) + 10e6).abs();
             #[expect(
                 clippy::cast_possible_truncation,
@@ -101,7 +101,8 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// When the simulation ends: after the load by the store's clock, and after nodes have followed that.
+    /// The end of the simulation: after the load has ended by the store's clock, and after nodes have followed this
+    /// clock.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");
@@ -111,7 +112,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// When all nodes have followed a clock that was set; 0 if none was.
+    /// The time at which all nodes have followed a clock that was set; 0 if no clock was set.
     fn followed_ns(&self) -> u64 {
         if self.is_set {
             self.away_until_ns + FOLLOWED_NS.max(20 * self.frames.frame_ns)
@@ -152,7 +153,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A node has a CPU core again.
+    /// Wakes a node that was stalled.
     fn wake(&mut self, at_ns: u64, machine: usize) {
         let machine = &mut self.machines[machine];
         machine.set(at_ns);
@@ -197,7 +198,7 @@ impl<'a> World<'a> {
         node.sends(&request);
         let ticket = node.ticket;
         let is_running = matches!(node.phase, Phase::Running(_));
-        // A new connection takes one more round trip. The network is healthy while nodes join.
+        // A new connection takes one more round trip. Until the run begins, the network has no faults.
         let ways = if node.is_connected { 1 } else { 3 };
         let way = if is_running {
             self.network.ways_ns(node.trip, ways).filter(|_| at_ns >= node.cut_off_until)
@@ -251,7 +252,7 @@ impl<'a> World<'a> {
         self.rest(at_ns, machine);
     }
 
-    /// The run has begun, and a node has learned of it.
+    /// Records that the run has begun, when the first node learns of it.
     fn begin(&mut self, run: &Run) {
         if self.begun.is_some() {
             return;
@@ -267,7 +268,7 @@ impl<'a> World<'a> {
         self.queue.count_anew();
     }
 
-    /// A node has nothing to do for a while.
+    /// Queues the next turn of a node that has nothing to do.
     fn rest(&mut self, at_ns: u64, machine: usize) {
         let node = &mut self.machines[machine];
         let wait = match node.phase {
@@ -335,7 +336,7 @@ impl<'a> World<'a> {
         begun.load = load;
     }
 
-    /// All present nodes report that they are done, over a healthy network.
+    /// Lets all present nodes report that they have finished. In this phase, the network has no faults.
     fn finish(&mut self) {
         let ends_ns = self.ends_ns();
         let now_us = self.queue.clock_us(ends_ns);
@@ -344,7 +345,7 @@ impl<'a> World<'a> {
             self.wake(ends_ns, machine);
             let node = &mut self.machines[machine];
             if node.request.take().is_some() {
-                node.failed(); // the answer is not waited for
+                node.failed(); // the answer is not awaited
             }
             let mut has_heard = false;
             while let Some(request) = node.last_request(has_heard) {

@@ -1,11 +1,11 @@
-//! Replaces the store if the crate was built without Redis: no store can be reached.
+//! Replaces the store in builds without Redis, in which no store can be reached.
 
 use super::Store;
 use crate::error::FleetError;
 use crate::message::{Reply, Request};
 use std::time::Duration;
 
-/// A type without values, because there is no store.
+/// A type without values, because no store exists in this build.
 #[derive(Debug)]
 pub(crate) enum RedisStore {}
 

@@ -1,4 +1,4 @@
-//! Finds the store: one server, one of several servers of a cluster, or the master that sentinels name. It may move
+//! Finds the store: a single server, a server of a cluster, or the master that sentinels name. The store can move
 //! during a run.
 
 use crate::error::FleetError;
@@ -8,25 +8,25 @@ use redis::{
 };
 use std::time::{Duration, Instant};
 
-/// The port of a sentinel.
+/// The default port of a sentinel.
 const SENTINEL_PORT: &str = "26379";
 
-/// The schemes of addresses whose servers are sentinels, each with the scheme of the master's address.
+/// The URL schemes for sentinels, each with the scheme for the master.
 const SENTINELS: [(&str, &str); 2] = [("redis+sentinel", "redis"), ("rediss+sentinel", "rediss")];
 
-/// Where the store is.
+/// The location of the store.
 pub(super) struct Place {
-    /// Servers of the address, or sentinels. They are tried in turn.
+    /// The servers of the address, or the sentinels. They are tried in turn.
     servers: Vec<ConnectionInfo>,
     turn: usize,
     /// The name that sentinels use for the store, and the connection settings for it.
     master: Option<(String, ConnectionInfo)>,
-    /// The server that a cluster has named.
+    /// The server that another server of the cluster has named.
     named: Option<ConnectionInfo>,
 }
 
 impl Place {
-    /// `SCHEME://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/...`.
+    /// Parses `SCHEME://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/...`.
     pub(super) fn new(url: &str) -> Result<Place, FleetError> {
         if url.starts_with("rediss") && !cfg!(feature = "tls") {
             return Err(FleetError::Tls);
@@ -54,8 +54,8 @@ impl Place {
         Ok(Place { servers, turn: 0, master, named: None })
     }
 
-    /// Connects to the store within this time. A server that can be reached, but does not answer, leaves time for
-    /// others.
+    /// Connects to the store within this time. Tries the servers in turn, until one accepts the connection or no time
+    /// is left. The next call continues after the last server that failed.
     pub(super) fn connect(&mut self, timeout: Duration) -> RedisResult<Connection> {
         let ends = Instant::now() + timeout;
         let mut tries = self.servers.len() + usize::from(self.named.is_some());
@@ -81,14 +81,14 @@ impl Place {
         }
     }
 
-    /// The store does not answer where it was.
+    /// Records that the store does not answer at its last location.
     pub(super) fn lost(&mut self) {
         if self.named.take().is_none() {
             self.turn += 1;
         }
     }
 
-    /// Whether an error names another server of a cluster. Then that is where the store is.
+    /// Whether an error names another server of a cluster. If so, this server is the new location of the store.
     pub(super) fn follows(&mut self, error: &RedisError) -> bool {
         let named = error.redirect_node().filter(|_| error.code() == Some("MOVED"));
         let Some((host, port)) = named.and_then(|(address, _)| address.rsplit_once(':')) else {
@@ -101,8 +101,8 @@ impl Place {
         true
     }
 
-    /// Whether an error is over soon: a slot of a cluster or a master is moving. Without sentinels, a replica stays a
-    /// replica.
+    /// Whether an error will soon be over, because a slot of a cluster or a master is moving. Without sentinels, a
+    /// replica stays a replica.
     pub(super) fn is_passing(&self, error: &RedisError) -> bool {
         match error.code() {
             Some("ASK" | "TRYAGAIN") => true,
@@ -114,12 +114,13 @@ impl Place {
 
 fn info(url: &str) -> Result<ConnectionInfo, FleetError> {
     let info = url.into_connection_info().map_err(|_| FleetError::Address)?;
-    // A new connection then sends nothing before the first request, which would take time too.
+    // With this setting, a new connection sends nothing before the first request. Otherwise connecting would take one
+    // more round trip.
     let settings = info.redis_settings().clone().set_skip_set_lib_name();
     Ok(info.set_redis_settings(settings))
 }
 
-/// A sentinel's address with its port.
+/// Adds the default port to the address of a sentinel, if it has no port.
 fn with_port(host: &str) -> String {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
     if has_port { host.to_owned() } else { format!("{host}:{SENTINEL_PORT}") }
@@ -137,7 +138,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// Another place, reached as a server was. A cluster that does not know its host's name leaves it out.
+/// The address of another server, which is reached in the same way as `server`. A cluster leaves the host name out if
+/// it does not know it.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {
@@ -154,7 +156,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// The master that a sentinel names. Sentinels may have the password of the store, or none.
+/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or none.
 fn found(
     name: &str,
     told: &ConnectionInfo,

@@ -1,4 +1,4 @@
-//! The scripts of the store, run in this process: for tests and simulations. The time is an argument.
+//! Runs the scripts of the store in this process, for tests and simulations. The time is an argument.
 
 mod data;
 
@@ -12,10 +12,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long keys are kept.
+/// How long keys are kept after their last use.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A store with one run, or none.
+/// A store with at most one run.
 #[derive(Debug)]
 pub(crate) struct Played {
     lua: Lua,
@@ -25,7 +25,7 @@ pub(crate) struct Played {
 }
 
 impl Played {
-    /// An empty one.
+    /// Creates an empty store.
     pub(crate) fn new() -> Played {
         let (lua, data) = (Lua::new(), Rc::new(RefCell::new(Data::default())));
         let commands = Rc::clone(&data);
@@ -40,7 +40,7 @@ impl Played {
         Played { lua, data, claim, rest }
     }
 
-    /// Decides a request at a moment of the store's clock, in microseconds.
+    /// Handles a request at this time of the store's clock, in microseconds.
     pub(crate) fn call(&self, request: &Request, now_us: i64) -> Reply {
         self.data.borrow_mut().set(now_us);
         let text = writing::write("played", KEEP, request);
@@ -58,7 +58,7 @@ impl Played {
         self.lua.globals().set(name, table).expect("room");
     }
 
-    /// The run, if there is one.
+    /// Reads the run, if there is one.
     pub(crate) fn run(&self, now_us: i64) -> Option<Run> {
         match self.call(&Request::Look { node: None }, now_us).answer {
             Answer::Run(run) => Some(*run),
@@ -66,18 +66,18 @@ impl Played {
         }
     }
 
-    /// How much it keeps.
+    /// The size of the stored data in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.data.borrow().bytes()
     }
 
-    /// It loses all that it has.
+    /// Deletes all data.
     pub(crate) fn lose(&self) {
         *self.data.borrow_mut() = Data::default();
     }
 }
 
-/// The result of a script, as Redis sends it: numbers are truncated, and an array ends before its first nil.
+/// Converts the result of a script as Redis does: numbers are truncated, and an array ends before its first nil.
 fn value(said: Said) -> Value {
     match said {
         Said::Integer(number) => Value::Int(number),
@@ -91,7 +91,7 @@ fn value(said: Said) -> Value {
     }
 }
 
-/// The result of a command, as Redis passes it to a script.
+/// Converts the result of a command as Redis does for a script.
 fn heard(lua: &Lua, answer: Value) -> mlua::Result<Said> {
     Ok(match answer {
         Value::Int(number) => Said::Integer(number),
@@ -105,7 +105,7 @@ fn heard(lua: &Lua, answer: Value) -> mlua::Result<Said> {
     })
 }
 
-/// The store at a moment.
+/// The store at a time of its clock.
 pub(crate) struct At<'a>(pub(crate) &'a Played, pub(crate) i64);
 
 impl Store for At<'_> {

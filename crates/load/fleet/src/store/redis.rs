@@ -1,4 +1,4 @@
-//! A store in Redis or Valkey. The scripts are loaded again whenever the server has lost them.
+//! Implements the store in Redis or Valkey. Loads the scripts again if the server has lost them.
 
 use super::place::Place;
 use super::{Store, reading, refusal, scripts, writing};
@@ -10,32 +10,32 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fmt, io, thread};
 
-/// The first connection may take so long.
+/// The longest time for the first connection.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The wait before a retry after a passing error.
+/// The pause before a retry after a temporary error.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// How long a run's keys are kept after its last request, in addition to the length of its load.
+/// How long a run's keys are kept after its last request, in addition to the length of the load.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A load without an end counts as this long.
+/// The length that a load without an end counts as.
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
-/// A connection to a store, for one run. It is made when it is needed, and dropped after any error:
-/// what would come on it then could be the answer to something else.
+/// A connection to the store, for one run. The connection is opened when needed, and closed after any error, because
+/// the next answer on it could belong to an earlier request.
 pub(crate) struct RedisStore {
     place: Place,
     claim: Script,
     rest: Script,
     run: String,
-    /// How long an answer may take.
+    /// The longest time to wait for an answer.
     timeout: Duration,
     keep: Duration,
     connection: Option<Connection>,
 }
 
-/// Without the address, which may have a password.
+/// The address is left out, because it may contain a password.
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore").field("run", &self.run).finish_non_exhaustive()
@@ -50,18 +50,17 @@ impl RedisStore {
         Ok(RedisStore { place, claim, rest, run, timeout: PATIENCE, keep: KEEP, connection: None })
     }
 
-    /// Sets how long an answer may take from now on, and a new connection.
+    /// Sets the longest time to wait for an answer or a new connection, from now on.
     pub(crate) fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// Sets the length of the run's load. The data of its beginning is needed until its end.
+    /// Sets the length of the run's load. The data about its beginning is needed until its end.
     pub(crate) fn keep_for(&mut self, load: Option<Duration>) {
         self.keep = KEEP + load.unwrap_or(ENDLESS).min(52 * ENDLESS);
     }
 
-    /// Refuses a server that throws keys away when its memory is full. A server that does not report its policy is
-    /// accepted.
+    /// Rejects a server that evicts keys when its memory is full. A server that does not report its policy is accepted.
     pub(crate) fn check_policy(&mut self) -> Result<(), FleetError> {
         let Ok(mut connection) = self.connected() else { return Ok(()) };
         let Ok(memory) = cmd("INFO").arg("memory").query::<String>(&mut connection) else {
@@ -75,7 +74,7 @@ impl RedisStore {
         }
     }
 
-    /// An answer, also if the store moves to another server meanwhile.
+    /// Sends a request, and returns the answer. If the store moves to another server in the meantime, follows it.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {
@@ -138,12 +137,12 @@ impl Store for RedisStore {
     }
 }
 
-/// An error without anything that could be secret.
+/// Describes an error without including secrets.
 fn described(error: &RedisError) -> String {
     if error.is_timeout() {
         return "it takes too long".to_owned();
     }
-    // The cause is inside an `Arc`.
+    // The cause is wrapped in an `Arc`.
     let cause = error.source().and_then(|source| source.downcast_ref::<Shared>());
     if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
         return error.to_string();

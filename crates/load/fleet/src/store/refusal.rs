@@ -1,8 +1,9 @@
-//! Turns the error of a server that refuses a request into a message that says what to do.
+//! Converts the error of a server that rejects a request into an error with advice.
 
 use crate::error::FleetError;
 
-/// Why a server has refused, by the code and the text of its error; `None` if the user can't fix that.
+/// The reason for which a server has rejected a request, by the code and text of its error. `None` if the user cannot
+/// fix it.
 pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
     match code {
         "WRONGTYPE" => Some(FleetError::Damaged),
@@ -11,7 +12,7 @@ pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
         "READONLY" => Some(FleetError::Replica),
         "OOM" => Some(FleetError::Full),
         "MOVED" => Some(FleetError::Cluster(text.rsplit(' ').next().unwrap_or(text).to_owned())),
-        // The error of a command in a script, as Redis and Valkey word it.
+        // The error of a command within a script, as Redis and Valkey word it.
         "ERR" if MAY_NOT.iter().any(|words| text.contains(words)) => Some(FleetError::Permission),
         _ => None,
     }

@@ -1,8 +1,8 @@
-//! Tests of the store's scripts, at moments that the tests choose.
+//! Tests the store's scripts, at times that the tests choose.
 //!
-//! A *frame* is a span of the load (20 ms here), cut into *tracks* (8 here). A node claims tracks frame by frame: its
-//! *own* by the roster, a *share* of those that are left, or those of frames that it has *missed*.
-//! `docs/FLEET-PROTOCOL.md` explains the terms.
+//! A *frame* is a span of the load (here 20 ms), which is divided into *tracks* (here 8). A node claims tracks frame by
+//! frame: its *own* tracks according to the roster, a *share* of those that are left, or those of frames that it has
+//! *missed*. `docs/FLEET-PROTOCOL.md` explains the terms.
 
 use super::Played;
 use crate::frames::Frames;
@@ -18,14 +18,14 @@ const TRACKS: u32 = 8;
 /// The first frame after the load.
 const ENDS: u64 = 5_000;
 
-/// When the first node joins.
+/// The time at which the first node joins.
 const BEGIN_US: i64 = 1_000_000_000_000;
 
 fn join(store: &Played, shape: &str, now_us: i64) -> Answer {
     join_of(1, store, shape, now_us)
 }
 
-/// Joins a run for which this many nodes are awaited.
+/// Joins a run that awaits this many nodes.
 fn join_of(awaited: u32, store: &Played, shape: &str, now_us: i64) -> Answer {
     let shape = shape.to_owned();
     let join = Join {
@@ -46,12 +46,12 @@ fn joined(store: &Played, shape: &str, now_us: i64) -> (NodeId, Run) {
     }
 }
 
-/// How many tracks of a frame a node has, after it has asked for some two frames before that begins.
+/// Claims tracks of a frame two frames before it begins. Returns the number of tracks that the node has.
 fn claim(store: &Played, run: &Run, (node, sequence): (NodeId, u64), ask: Ask) -> usize {
     claim_at(store, run, (node, sequence), ask, -2 * FRAME_US)
 }
 
-/// The same, `after_us` microseconds after the frame begins.
+/// Like [`claim`], but `after_us` microseconds after the frame begins.
 fn claim_at(
     store: &Played,
     run: &Run,
@@ -96,7 +96,7 @@ fn a_share_of_what_is_left_is_rounded_up() {
     }
 }
 
-/// The last of four nodes asks before the others: it may take a quarter of the tracks at most.
+/// The last of four nodes asks before the others. It may take at most a quarter of the tracks.
 #[test]
 fn a_node_that_asks_too_early_leaves_the_others_their_part() {
     let store = Played::new();
@@ -116,7 +116,7 @@ fn a_request_takes_nothing_when_it_comes_again() {
     assert_eq!(claim(&store, &run, (node, 8), share(10, 4)), 4);
 }
 
-/// The others may still ask for what is theirs until a frame closes, and have begun it after that.
+/// The other nodes can still ask for their own tracks until a frame closes, and have started them after that.
 #[test]
 fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     let store = Played::new();
@@ -138,7 +138,7 @@ fn a_frame_that_is_open_is_not_missed_and_one_that_has_closed_is_not_shared() {
     }
 }
 
-/// When all nodes are done or have left, the load is expected up to there.
+/// When all nodes have finished or left, the load is expected only up to this frame.
 #[test]
 fn a_node_that_is_done_has_started_nothing_from_the_next_frame_on() {
     let store = Played::new();
@@ -149,7 +149,7 @@ fn a_node_that_is_done_has_started_nothing_from_the_next_frame_on() {
     assert_eq!(store.run(now_us).unwrap().left, 101);
 }
 
-/// Two nodes with one number would start each other's slots.
+/// Two nodes with the same number would start each other's slots.
 #[test]
 fn numbers_of_nodes_are_given_once_although_the_run_is_filled_again_from_an_older_copy() {
     let store = Played::new();
@@ -192,7 +192,7 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     assert!(matches!(heard(30_000_001), Answer::Joined(1, _)));
 }
 
-/// One node has died, and the other is done or has not reported that yet.
+/// One node has died, and the other one has finished, or has not reported this yet.
 #[test]
 fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
     let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);
@@ -256,9 +256,9 @@ fn one_node_is_the_last_of_a_run_however_often_they_ask() {
     }
 }
 
-/// Counts chunks one after the other, up to a frame. Returns what is counted then.
+/// Counts chunks one after the other, up to a frame. Returns the counts.
 fn count(store: &Played, run: &Run, from: u64, until: u64) -> Counted {
-    // Each frame has as many slots as tracks, and each track one.
+    // Each frame has as many slots as tracks, so each track has one slot.
     let firsts = (from..=until).map(|frame| frame * u64::from(TRACKS)).collect();
     let count = Request::Count { id: run.id.clone(), from, firsts };
     match store.call(&count, BEGIN_US + 1_000 * FRAME_US).answer {
@@ -294,7 +294,7 @@ fn each_slot_is_counted_once_for_its_owner() {
     assert_eq!(count(&store, &run, 74, 76), counts(76, 582 + 7, 10 + 8 + 1));
 }
 
-/// By nodes that know more, or less, in any order.
+/// The data is restored by nodes that know more or less, in any order.
 #[test]
 fn counts_are_not_lost_when_the_run_is_filled_again() {
     for order in [[0, 64, 128], [64, 0, 128], [128, 64, 0], [0, 128, 64]] {
@@ -347,7 +347,7 @@ fn results_so_far_are_there_until_a_node_has_given_its_results() {
     finish(first, b"all");
     tell(first, b"late");
     results(&[(first, b"all", true), (second, b"told", false)]);
-    // It has ended without results, so its last report counts.
+    // The node has ended without results, so its last report counts.
     finish(second, b"");
     results(&[(first, b"all", true), (second, b"told", true)]);
     let other = Request::Tell { id: "other".to_owned(), node: first, results: vec![1] };

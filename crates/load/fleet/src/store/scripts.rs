@@ -1,10 +1,11 @@
-//! The two scripts that the store runs. Scripts and not a library of functions, because servers that
-//! forbid functions take them too.
+//! Contains the two scripts that the store runs. They are scripts instead of a library of functions, because some
+//! servers forbid functions.
 
-/// Claims in several frames, the most frequent request.
+/// Handles claims in several frames, which are the most frequent requests.
 pub(super) const CLAIM: &str = concat!(include_str!("common.lua"), include_str!("claim.lua"));
 
-/// The operations other than claims. Only this script compares versions: every node that claims has joined by it.
+/// Handles all other requests. Only this script compares versions, because every node that claims has joined through
+/// it.
 pub(super) const REST: &str = concat!(
     "local OWN = '",
     env!("CARGO_PKG_VERSION"),

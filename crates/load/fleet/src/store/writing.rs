@@ -1,11 +1,11 @@
-//! Requests as keys and arguments of the script.
+//! Converts requests into keys and arguments of the scripts.
 
 use super::CHUNK;
 use crate::message::{Ask, Counted, LoadText, Portion, Request, Run, State, Take, Version};
 use crate::track_ownership::NodeId;
 use std::time::Duration;
 
-/// Keys and arguments.
+/// The keys and arguments of a request.
 #[derive(Debug, Default)]
 pub(super) struct Text {
     pub(super) keys: Vec<String>,
@@ -19,7 +19,7 @@ impl Text {
         self
     }
 
-    /// The number of the key that has the owners of a frame.
+    /// Adds the key that contains the owners of a frame, and returns its index.
     fn chunk(&mut self, (run, id): Names<'_>, frame: u64) -> usize {
         let key = owners_key((run, id), frame / CHUNK);
         let known = self.keys.iter().position(|other| *other == key);
@@ -65,7 +65,7 @@ impl Text {
             State::Running => 1,
             State::Ended => 2,
         };
-        // Nodes may have joined that this one does not know.
+        // Nodes may have joined that this node does not know.
         let joined = run.joined + 64;
         let from = run.versions.last().map_or(0, |version| version.from);
         let fields = [
@@ -85,7 +85,7 @@ impl Text {
             ("seed", run.seed.to_string()),
             ("ends", or_nothing(run.ends)),
             ("roster", list(&run.roster.nodes)),
-            // Another one than any node can know.
+            // A version that no node can know.
             ("roster_version", (run.roster.version + 1_000).to_string()),
             ("joined", joined.to_string()),
             ("heard", list(&run.heard)),
@@ -107,7 +107,7 @@ fn list<'a>(nodes: impl IntoIterator<Item = &'a NodeId>) -> String {
     nodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// A node's number and its slots; 0 stands for no owner.
+/// Formats the numbers of nodes with their slots; 0 stands for slots without an owner.
 fn counts(counted: &Counted) -> String {
     let slots = counted.slots.iter();
     slots
@@ -120,25 +120,25 @@ fn or_nothing(number: Option<u64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
 
-/// The name of a run and its id: a later run of the same name has other owners.
+/// The name of a run and its ID. A later run with the same name has other keys for owners.
 type Names<'a> = (&'a str, &'a str);
 
 fn owners_key((run, id): Names<'_>, chunk: u64) -> String {
     key(run, &format!("owners:{id}:{chunk}"))
 }
 
-/// All keys of a run have one hash tag, so that a cluster keeps them together.
+/// The name of a key. All keys of a run have the same hash tag, so that a cluster stores them on one server.
 pub(super) fn key(run: &str, part: &str) -> String {
     format!("nanopace:{{{run}}}:{part}")
 }
 
-/// The change, the frame, the shape, and the shape after a pause.
+/// Formats the change, the frame, the shape, and the shape after a pause.
 fn version_text(Version { change, from, shape, rest }: &Version) -> String {
     let [shape, rest] = [shape, rest].map(|shape| shape.as_deref().unwrap_or_default());
     format!("{change}\n{from}\n{shape}\n{rest}")
 }
 
-/// A request about the run of this name. Its keys are kept for `keep` after its last request.
+/// Formats a request about the run with this name. Its keys are kept for `keep` after its last request.
 pub(super) fn write(run: &str, keep: Duration, request: &Request) -> Text {
     let mut text = Text::default();
     text.keys.extend(["run", "nodes", "versions", "results"].map(|part| key(run, part)));

@@ -53,8 +53,8 @@ pub(crate) fn leave_soon() {
     }
 }
 
-/// Returns a number for this showing of the screen, `None` if it is not shown. What was drawn under another number is
-/// gone.
+/// Returns a number for this period in which the screen is shown, or `None` if the screen is not shown. Output that was
+/// drawn under another number is gone.
 pub(crate) fn turn() -> Option<u32> {
     let _stderr = io::stderr().lock();
     Some(TURNS.load(Ordering::Relaxed)).filter(|&turn| is_odd(turn))

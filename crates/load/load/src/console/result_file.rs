@@ -119,7 +119,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }
 
-/// Returns the permissions of the file at `path`; those of a new file (0666 without the umask) if there is none.
+/// Returns the permissions of the file at `path`; those of a new file (0666 without the umask) if it does not exist.
 #[cfg(unix)]
 fn permissions(path: &Path) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;

@@ -332,7 +332,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// Checks the ranges of the options. A command line would have checked them while parsing.
+    /// Checks the ranges of the options. On a command line, they are checked while the options are parsed.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";

@@ -12,7 +12,7 @@ use crate::running::setup::Setup;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use std::process::ExitCode;
 
-/// The options of a load as a group for [`clap`], to be flattened into the command line of a program that does more
+/// The options of a load as a group for `clap`, to be flattened into the command line of a program that does more
 /// than [`main`](crate::main). They are the options of `main` without `--config`.
 ///
 /// # Examples

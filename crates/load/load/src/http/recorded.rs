@@ -150,8 +150,8 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// Escapes pairs of braces in a text, so that they are not placeholders. `None` if there are none, or if the text is
-/// not UTF-8.
+/// Escapes pairs of braces in a text, so that they are not placeholders. `None` if the text has no such pairs or is not
+/// UTF-8.
 fn literal(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
     Some(text.replace("{{", "{{\"{{\"}}"))

@@ -1,5 +1,5 @@
-//! Summarizes the result of a run in one line. Of a missed requirement, an incomplete load, the verdict and a caution,
-//! the most serious one decides.
+//! Summarizes the result of a run in one line. The line names the most serious finding: a missed requirement, an
+//! incomplete load, the verdict or a caution.
 
 use super::summary::Summary;
 use super::verdict::Verdict;

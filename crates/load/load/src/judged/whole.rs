@@ -30,7 +30,7 @@ pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     /// The number of nodes that have reported final results.
     pub(crate) given: usize,
-    /// Nodes that have reported only interim results, with the time of the load up to which these go.
+    /// Nodes that have reported only interim results. The time is the part of the load that these results cover.
     pub(crate) so_far: Vec<(u16, Duration)>,
     /// The number of results that cannot be read.
     pub(crate) unreadable: usize,

@@ -31,8 +31,8 @@ impl Gaps {
         self.last = None;
     }
 
-    /// Records the next start, which is not before the previous one. `asked` slots, including fractions, had been
-    /// requested by then.
+    /// Records the next start, which is not before the previous one. `asked` is the number of slots that were requested
+    /// before this start, including fractions.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);

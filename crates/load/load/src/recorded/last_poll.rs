@@ -55,7 +55,7 @@ pub(crate) struct LastPoll {
     blocks: bool,
 }
 
-/// The time at which a request was sent, and the total time for which its thread had been stopped by then.
+/// The time at which a request was sent, and the total time for which its thread had been stopped before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     at: Nanos,

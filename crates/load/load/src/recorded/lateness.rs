@@ -136,7 +136,7 @@ impl Lateness {
 pub(crate) struct IdealConnections {
     /// The times since which unused connections are free, on a schedule that was never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// The part of the time given up by the real schedule that this generator would have given up too.
+    /// The part of the real schedule's forfeited time that the ideal generator forfeits too.
     given_up: Duration,
     /// By how much the last slot started later than in the ideal generator.
     behind: Duration,

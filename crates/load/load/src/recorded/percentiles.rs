@@ -22,7 +22,7 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 pub(crate) struct Sample<'run> {
     /// All times, including lower bounds, in nanoseconds.
     pub(crate) times: &'run Histogram<u64>,
-    /// The times that are lower bounds; `None` if there are none.
+    /// The times that are lower bounds; `None` without such times.
     pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
 

@@ -44,7 +44,8 @@ impl Intervals {
         (self.last, self.before) = (None, None);
     }
 
-    /// Records the next start, which is not before the previous one. On average, `asked` slots are requested by then.
+    /// Records the next start, which is not before the previous one. `asked` is the expected number of slots that are
+    /// requested before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());

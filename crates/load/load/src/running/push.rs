@@ -20,7 +20,7 @@ use tokio::select;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// The thread that sends metrics. It ends when it is told to.
+/// The thread that sends metrics until it is asked to end.
 #[derive(Debug)]
 pub(crate) struct Push {
     end: oneshot::Sender<()>,

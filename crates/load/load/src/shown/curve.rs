@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Of 100 requests, one takes 2 s, and the others 1 ms. Every third request falls due in those 2 s.
+    /// One of 100 requests takes 2 s, and the others take 1 ms. Every third request falls due in those 2 s.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),

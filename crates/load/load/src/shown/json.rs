@@ -151,7 +151,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// The times of an interval, to two digits; null if there are none.
+/// The times of an interval, to two digits; null without times.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,

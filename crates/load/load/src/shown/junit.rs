@@ -4,7 +4,7 @@ use crate::console::human;
 use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
-/// The message if the run was ended early, so that it is unknown whether the load would have been complete.
+/// The message if the run was ended early. It is then unknown whether the whole load can be achieved.
 const CUT_SHORT: &str = "somebody ended the run before its load was over";
 
 /// Returns the XML text.

@@ -196,7 +196,7 @@ impl Prompt {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// The error in the last entry or key; empty if there is none.
+    /// The error in the last entry or key, or an empty text.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }

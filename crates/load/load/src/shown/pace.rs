@@ -36,7 +36,7 @@ impl<'fleet> Pace<'fleet> {
     }
 }
 
-/// As a part of a line.
+/// Displays the pace as a part of a line.
 impl Display for Pace<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let [achieved, asked] = [self.achieved_hz, self.asked_hz].map(human::short_hz);

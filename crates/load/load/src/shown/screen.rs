@@ -35,7 +35,8 @@ use std::time::Duration;
 /// After this time without a new picture, the last one is drawn again, because the terminal may have been resized.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// Of this many pictures, the first is drawn from scratch, to remove the output of other programs.
+/// The first of each group of this many pictures is drawn from scratch, in order to remove the output of other
+/// programs.
 const ROUND: u32 = 20;
 
 /// A view that is shown until it is dropped. Dropping it restores the terminal.

@@ -1,4 +1,4 @@
-//! Laws about single calls.
+//! Checks the laws about single calls.
 
 use super::law::law;
 use crate::stress::changer::ChangeTo;
@@ -8,11 +8,11 @@ use crate::stress::scenario::{Changes, Work};
 use nanopace::{Grant, Nanos, Refused};
 use std::collections::HashMap;
 
-/// The most starts that may share a reading of the clock, by the documentation of a grant's wait
+/// The maximum number of starts that may share a reading of the clock, according to the documentation of a grant's wait
 /// time.
 const MOST_PER_READING: u64 = 2_048;
 
-/// Every call of the round.
+/// Checks every call of the round.
 pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     for record in &evidence.records {
         let checked = match record.answer {
@@ -42,7 +42,8 @@ fn granted(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), Str
     law(record.before <= evidence.closed.1, || "a start after the close".to_owned())
 }
 
-/// By the pacer's clock, and by the operating system's, which may be a thousandth faster.
+/// Checks that the start was early neither by the pacer's clock nor by the operating system's. The pacer's clock may be
+/// a thousandth faster than that of the operating system.
 fn never_early(evidence: &Evidence, record: &Record, grant: Grant) -> Result<(), String> {
     let threshold = evidence.scenario.sleep_threshold;
     let early = grant.intended_start() - grant.actual_start();

@@ -1,6 +1,6 @@
 //! Turns a condition into a law.
 
-/// An error with the text, unless `holds`.
+/// Returns an error with the text unless the law `holds`.
 pub(super) fn law(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(text()) }
 }

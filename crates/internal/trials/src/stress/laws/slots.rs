@@ -1,5 +1,5 @@
-//! Laws about all starts of a round: no slot is started twice or missing, and there are no more starts than the
-//! rate allows.
+//! Checks the laws about all starts of a round: no slot is started twice or missing, and the number of starts is within
+//! the rate.
 
 use super::law::law;
 use crate::stress::allowance::{Allowance, SLOT, State};
@@ -9,10 +9,10 @@ use crate::stress::record::{Record, Start};
 use crate::stress::scenario::Changes;
 use nanopace::Nanos;
 
-/// Up to this number of changes, the intended starts of late slots are exact.
+/// Up to this number of changes, the pacer computes the intended starts of late slots exactly.
 const REMEMBERED: usize = 32;
 
-/// Every law about slots.
+/// Checks every law about slots.
 pub(super) fn check(evidence: &Evidence) -> Result<(), String> {
     let mut starts: Vec<Start> = evidence.records.iter().filter_map(Record::start).collect();
     starts.retain(|start| start.slots > 0);
@@ -38,7 +38,7 @@ fn began_when_told(evidence: &Evidence) -> Result<(), String> {
     })
 }
 
-/// The highest rate there was, per second.
+/// Returns the highest rate of the round, per second.
 fn fastest(evidence: &Evidence) -> u64 {
     let rates = evidence.changes.iter().filter_map(|change| match change.to {
         ChangeTo::Rate(rate) => Some(rate),
@@ -47,8 +47,8 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// The starts with exact intended starts. Others were interpolated, because the schedule has
-/// changed too often since. Each start may have forfeited time, so it may be a change.
+/// Returns the starts whose intended starts are exact. The others are interpolated, because the schedule has changed
+/// too often since then. Every start may have forfeited time, so it counts as a possible change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();
@@ -68,9 +68,9 @@ fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     starts.iter().filter(is_fresh).copied().collect()
 }
 
-/// Forfeited time moves slots away from each other, so no two are closer than the highest rate
-/// says. This does not hold if a slot may have started before a slot ahead of it was moved: early,
-/// or before a pause.
+/// Checks that no two slots are closer to each other than the highest rate allows, because forfeited time only moves
+/// slots apart. This is not true for early starts and around pauses, where a slot can start before an earlier slot is
+/// moved.
 fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let fastest = u128::from(fastest(evidence));
     let close = starts.windows(2).find(|pair| {
@@ -85,7 +85,8 @@ fn an_interval_apart(evidence: &Evidence, starts: &[Start]) -> Result<(), String
     })
 }
 
-/// A slot's number is how many intervals after slot 0 it lies, within a nanosecond.
+/// Returns the number of a slot, which is the number of intervals between slot 0 and its intended start. The intended
+/// start must be exact to a nanosecond.
 fn number(evidence: &Evidence, intended: u64) -> Result<u64, String> {
     let rate = u128::from(evidence.scenario.rate);
     let since = u128::from(intended.saturating_sub(evidence.origin.as_nanos())) * rate;
@@ -104,8 +105,7 @@ fn on_the_grid(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     Ok(())
 }
 
-/// If everything that was due has been taken, all slots up to the next one have been started or
-/// skipped.
+/// Checks that all slots before the next free one were started, if all due slots were taken.
 fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let Some(next) = evidence.next else { return Ok(()) };
     if !evidence.scenario.sleep_threshold.is_zero() || evidence.scenario.policy.is_late() {
@@ -116,8 +116,8 @@ fn none_missing(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     law(started == next, || format!("{started} slots started, and the next one is slot {next}"))
 }
 
-/// Up to any moment, no more slots have started than the rate allows, except for the row that
-/// started last.
+/// Checks that at any moment no more slots have started than the rate allows. The slots of one call start together, so
+/// the slots of the longest call so far are not counted.
 fn within_the_rate(evidence: &Evidence, starts: &[Start]) -> Result<(), String> {
     let start = State { rate: evidence.scenario.rate, runs: true };
     let allowance =

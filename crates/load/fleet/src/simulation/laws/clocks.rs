@@ -1,11 +1,11 @@
-//! Tests: clocks of the store and of machines that are set, stop and differ.
+//! Tests clocks of the store and of machines that are set, stop, or run at different rates.
 
 use super::{each, each_of, is_true, ms, seeds_of};
 use crate::simulation::{Fault, Setup, simulate};
 use std::time::Duration;
 
-/// Each node follows the store after two seconds. The slots of the time that the clock leaves out start at once, and
-/// where it goes back, later ones start as late as that.
+/// Each node follows the store's clock after two seconds. If the clock is set forward, the slots of the skipped time
+/// start at once. If it is set back, later slots start late by this time.
 #[test]
 fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     let mut cases = 0..;
@@ -19,7 +19,8 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
             };
             each_of(seeds_of(case), setup, |outcome| {
                 assert_eq!(outcome.lost, 0, "{by_ms} ms");
-                // Nodes are blind until they follow, which is not at the same moment: two frames at most.
+                // Nodes are blind until they follow, and they do not follow at the same moment. This lasts for at most
+                // two frames.
                 let two_frames = 20 * outcome.frame.as_millis();
                 assert!(u128::from(outcome.twice) <= two_frames, "{by_ms} ms");
                 assert_eq!(outcome.account, (outcome.fired, 0, outcome.twice));
@@ -30,8 +31,7 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     }
 }
 
-/// The store's time is then known less exactly. No node takes that for a clock that was set, which all others would
-/// follow.
+/// The store's time is then known less exactly. No node may mistake this for a clock that was set.
 #[test]
 fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     for slow in [50, 150, 300] {
@@ -48,8 +48,8 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// Its own clock does not show the pause, so it goes on as late as that. The others do not follow it: after two
-/// seconds, or ten frames, it follows the store.
+/// The clock of the suspended machine does not show the pause, so the node is late by its length. The other nodes do
+/// not follow it. After two seconds, or ten frames, the node follows the store.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {
@@ -72,7 +72,8 @@ fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     }
 }
 
-/// Amounts are not asserted: a store that is emptied, or nodes that are not there, and a clock that is set cost slots.
+/// The numbers of slots are not asserted, because a store that loses its data, nodes that are cut off, and a clock that
+/// is set all cost slots.
 #[test]
 fn the_account_is_true_where_a_clock_is_set_and_something_else_fails() {
     use Fault::{CutOff, FreezeStore, Join, Kill, Lose, SetClock, Suspend};
@@ -106,7 +107,7 @@ fn a_node_learns_how_much_its_clock_differs() {
         let (shape, drift_ppm) = (shape.to_owned(), 200.0);
         simulate(&Setup { nodes: 8, shape, drift_ppm, ..Setup::default() }).start_error
     };
-    // Most of the error comes from the beginning.
+    // Most of the error arises at the beginning.
     let [short, long] = [at("hold 1k/s 5s"), at("hold 1k/s 50s")];
     assert!(long < short / 2, "{short:?} {long:?}");
 }

@@ -1,4 +1,4 @@
-//! Tests: nodes and the store pause, in any set, and messages are slow afterwards. No slot is lost.
+//! Tests pauses of nodes and of the store, in any combination, after which messages are slow. No slot may be lost.
 
 use super::ms;
 use crate::simulation::{Fault, Outcome, Setup, simulate};
@@ -7,7 +7,7 @@ use Fault::{Freeze, FreezeStore, Link, OneWay};
 const KINDS: u32 = 4;
 const PAUSES: u64 = 60;
 
-/// A pause that all processes may take part in, drawn from a seed, and delays of up to a second after it.
+/// A pause of some or all processes that is drawn from a seed, with delays of up to a second after it.
 struct Pause {
     random: fastrand::Rng,
     nodes: usize,
@@ -24,7 +24,7 @@ impl Pause {
         Pause { random, nodes, begins, woke, faults: Vec::new() }
     }
 
-    /// Two in three nodes pause, and the store. Each goes on with the first or up to a second later.
+    /// Pauses two thirds of the nodes, and the store. Each continues up to a second later than the first one.
     fn stops(&mut self) {
         for process in 0..=self.nodes {
             let later = if self.random.bool() { 0 } else { self.random.u32(..1_000) };
@@ -37,7 +37,7 @@ impl Pause {
         }
     }
 
-    /// Nothing more happens, or the store answers late, or links are slow, or only requests are.
+    /// Adds no delay, a late answer of the store, slow links, or slow requests only.
     fn delays(&mut self, kind: u32, trip: u32) {
         let delay = self.random.u32(5..1_000);
         if kind == 1 {
@@ -73,8 +73,8 @@ fn drawn(seed: u64, kind: u32) -> Setup {
     }
 }
 
-/// No slot is lost, and the account adds up (`closes`). A slot starts twice only if a node was *blind*: it decided
-/// alone, because the store had not answered.
+/// Checks that no slot is lost, and that the account adds up (`closes`). A slot may start twice only if a node was
+/// *blind*, which means that it decided alone because the store had not answered.
 fn loses_nothing(setup: &Setup) -> Outcome {
     let outcome = simulate(setup);
     assert_eq!(outcome.lost, 0, "{setup:?}\n{outcome:?}");
@@ -92,7 +92,8 @@ fn a_pause_of_any_processes_and_a_delay_lose_nothing() {
     }
 }
 
-/// Found by 10 000 draws. Answers got faster or slower than usual while nodes asked for what others had left.
+/// These seeds were found among 10 000. Answers became faster or slower than usual while nodes asked for the tracks
+/// that others had left.
 #[test]
 fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
     let seeds = [(0, 160), (0, 1_092), (0, 1_161), (0, 1_705), (0, 1_741), (0, 2_204), (1, 252)];
@@ -101,7 +102,8 @@ fn a_change_of_the_round_trips_after_a_pause_loses_nothing() {
     }
 }
 
-/// All nodes pause, and the first answer afterwards is late: because of the link, or because the store was stopped too.
+/// All nodes pause, and the first answer after the pause is late, because of the link or because the store was stopped
+/// too.
 #[test]
 fn a_fleet_that_pauses_starts_all_when_the_first_answer_is_late() {
     for (nodes, still) in [(1, 1_500), (4, 1_500), (1, 5_000), (4, 5_000)] {

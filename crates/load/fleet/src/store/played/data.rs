@@ -1,4 +1,4 @@
-//! An imitation of Redis in memory, for tests and simulations: the data of the scripts, and the commands that they use.
+//! Imitates Redis in memory, for tests and simulations: the data of the scripts, and the commands that they use.
 
 use redis::Value;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ type Bytes = Vec<u8>;
 pub(super) struct Data {
     now_us: i64,
     keys: BTreeMap<Bytes, Kept>,
-    /// When keys expire, in microseconds.
+    /// The expiry times of keys, in microseconds.
     expires: BTreeMap<Bytes, i64>,
 }
 
@@ -22,16 +22,16 @@ enum Kept {
 }
 
 impl Data {
-    /// Sets the time, and drops the keys that have expired.
+    /// Sets the time, and deletes the keys that have expired.
     pub(super) fn set(&mut self, now_us: i64) {
         self.now_us = now_us;
         self.keys.retain(|key, _| self.expires.get(key).is_none_or(|&moment| now_us < moment));
     }
 
-    /// Does a command.
+    /// Performs a command.
     ///
     /// # Panics
-    /// If Redis would refuse the command, or it is not imitated here because no script uses it.
+    /// Panics if Redis would reject the command, or if it is not implemented here because no script uses it.
     pub(super) fn call(&mut self, words: &[Bytes]) -> Value {
         let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
         match (words[0], &words[1..]) {
@@ -65,7 +65,7 @@ impl Data {
         }
     }
 
-    /// How long all keys and values are.
+    /// The total size of all keys and values in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of = |kept: &Kept| match kept {
             Kept::Hash(hash) => hash.iter().map(|(field, value)| field.len() + value.len()).sum(),

@@ -34,7 +34,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use tokio::task::yield_now;
 
-    /// The clock of the test stands still until the test advances it.
+    /// The clock of the test advances only when the test advances it.
     #[tokio::test]
     async fn a_think_time_ends_at_its_moment() {
         let clock = ManualClock::new();

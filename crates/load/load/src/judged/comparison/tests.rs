@@ -221,7 +221,7 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// From single runs, it cannot be seen that the three runs of a side differ more from each other than batches do.
+/// Single runs do not show that the three runs of a side differ more from each other than batches do.
 #[test]
 fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {

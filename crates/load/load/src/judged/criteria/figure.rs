@@ -345,7 +345,7 @@ impl Statistic {
         })
     }
 
-    /// The value if all lower bounds had grown as far as they can; `None` if it is infinite.
+    /// The value if all lower bounds were as large as possible; `None` if it is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),

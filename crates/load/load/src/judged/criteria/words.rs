@@ -20,7 +20,7 @@ pub(crate) struct Parts {
     pub(crate) label: Option<Word>,
     /// The operator's characters.
     pub(crate) operator: Word,
-    /// The text after the operator. If there is none, it is empty, and its column is that of the operator.
+    /// The text after the operator. It can be empty, and its column is then that of the operator.
     pub(crate) limit: Word,
 }
 

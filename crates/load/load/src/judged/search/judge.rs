@@ -34,8 +34,7 @@ pub(crate) struct Promise {
 pub(crate) enum Cause {
     /// Too many requests failed.
     Errors,
-    /// The objective would have been met if no request had waited for a connection. The responses themselves were fast
-    /// enough.
+    /// The requests waited too long for connections. Without these waits, they meet the objective.
     Connections,
     /// All connections were busy, and the responses themselves took too long.
     Target,
@@ -196,8 +195,8 @@ impl Promise {
     /// * The verdict is that the generator fails or fell behind, or that both fell behind and the generator caused more
     ///   of the lateness than the target: the generator.
     /// * Too many requests failed: errors.
-    /// * The objective would have been met without the time that requests waited: the generator if it caused more of
-    ///   the lateness, otherwise the connections.
+    /// * The objective is met without the time that requests waited: the generator if it caused more of the lateness,
+    ///   otherwise the connections.
     /// * Otherwise the responses themselves took too long: the target if all connections were busy, otherwise latency.
     fn cause(&self, summary: &Summary, is_busy: bool) -> Cause {
         let (figures, lateness) = (summary.figures(), &summary.stats.lateness);

@@ -286,7 +286,7 @@ fn the_verdict_names_the_stopped_side() {
     }
 }
 
-/// Each time the thread wakes, it waits for the CPU for so long that it reduces a backlog only slowly.
+/// Each time the thread wakes, it waits so long for the CPU that it reduces a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },

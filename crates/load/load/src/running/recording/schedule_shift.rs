@@ -143,8 +143,8 @@ mod tests {
         |builder| builder.strictness(Strictness::STRICT),
     ];
 
-    /// Each response also takes the generator a short time. A generator without delays would have had to give up almost
-    /// as many slots.
+    /// The generator also needs a short time for each response. A generator without delays must give up almost as many
+    /// slots.
     #[test]
     fn a_load_that_is_too_much_is_the_targets_doing_whatever_is_given_up() {
         for (index, policy) in POLICIES.into_iter().enumerate() {

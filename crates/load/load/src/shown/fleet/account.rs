@@ -57,7 +57,7 @@ fn listed(numbers: impl Iterator<Item = u16>) -> String {
     format!("{nodes} {}", numbers.join(", "))
 }
 
-/// Returns a sentence about nodes whose clocks were set to follow the store's clock. `None` if there are none.
+/// Returns a sentence about nodes whose clocks were set to follow the store's clock. `None` without such nodes.
 pub(crate) fn clock_steps(account: &Account) -> Option<String> {
     steps(account.nodes.iter().map(|node| (node.number, node.stepped)))
 }

@@ -163,7 +163,7 @@ fn a_run_ends_with_the_shape_that_it_was_given_last() {
     }
 }
 
-/// Time that a policy gives up contains slots, but none of these was skipped.
+/// The time that a policy forfeits contains slots, but these slots do not count as skipped.
 #[test]
 fn only_slots_that_were_skipped_count_as_skipped() {
     let course = Course { stalls: vec![(500, 1_200)], ..Course::default() };
