@@ -159,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// It behaves like a set of slots.
+        /// [`Returned`] behaves like a set of slots.
         #[test]
         fn it_does_what_a_set_does(steps in prop::collection::vec((0_u64..64, 1_u64..4, 0_u8..5), 1..200)) {
             let (mut returned, mut set) = (Returned::default(), BTreeSet::new());
