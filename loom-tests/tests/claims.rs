@@ -205,8 +205,8 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
-/// Another thread runs while a claim is dropped whose slot is due in a microsecond. Its pacer's rate was changed
-/// meanwhile.
+/// Another thread runs while a claim is dropped whose slot is due in a microsecond. The pacer's rate was changed after
+/// the slot was claimed.
 fn while_a_claim_is_dropped<T: Send + 'static>(
     act: impl FnOnce(&Pacer) -> T + Send + 'static,
     done: impl FnOnce(&ManualClock),

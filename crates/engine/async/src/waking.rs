@@ -10,10 +10,10 @@ const MOST: Duration = Duration::from_micros(250);
 /// Tasks that were woken early hold on for this fraction of the time, on average.
 const USUAL_SHARE: u32 = 8;
 
-/// They may hold on for this fraction of the time at most.
+/// Tasks that were woken early hold on for at most this fraction of the time.
 const MOST_SHARE: u32 = 4;
 
-/// Tasks that hold on for less can save up this much for later.
+/// Tasks that hold on for less can save up at most this time for later.
 const MOST_SAVED: Duration = Duration::from_micros(200);
 
 /// If waking took longer than the lead, the lead grows by nine of these, otherwise it shrinks by

@@ -542,7 +542,7 @@ impl Timer for Counting {
     fn stop(&self) {}
 }
 
-/// Otherwise it would be polled all the time.
+/// If the task did not sleep, it would be polled all the time.
 #[test]
 fn a_task_sleeps_between_slots_that_are_close() {
     let timer = Counting::default();

@@ -101,8 +101,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     /// sweep checks at most `cells` cells of tables, beginning with the shard after the last one of the previous sweep,
     /// and returns the number of removed keys. In each shard it continues where that shard's last clean-up ended.
     ///
-    /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
-    /// one shard is locked at a time. A table that has become four times too large gives its memory back.
+    /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile, which check some of the shards instead.
+    /// Only one shard is locked at a time. A table that has become four times too large gives its memory back.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {

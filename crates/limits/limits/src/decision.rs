@@ -100,8 +100,8 @@ pub struct Standing {
 /// # Header fields
 ///
 /// [`retry_after`](Decision::retry_after) is the field `Retry-After` of RFC 9110, section 10.2.3.
-/// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields `RateLimit`
-/// and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole
+/// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields
+/// `RateLimit` and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole
 /// seconds, rounded up.
 ///
 /// ```

@@ -23,7 +23,7 @@ pub(super) struct Queue {
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
     /// The uncalled tasks that want several slots, by the number of slots.
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// Tasks that wait until their claims are due. They are not in the queue.
+    /// Tasks that wait until their claims are due, and are not in the queue.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     /// Whether the next change rings the bell.

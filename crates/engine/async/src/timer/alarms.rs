@@ -161,7 +161,7 @@ impl Alarm {
         let mut queue = shared.queue.lock();
         let before = self.place.take().and_then(|place| queue.alarms.remove(&place));
         queue.last += 1;
-        // A delay of some decades is as good as never.
+        // Limited to 34 years, so that the sum can't overflow.
         let place = (now + after.min(Duration::from_secs(1 << 30)), queue.last);
         queue.alarms.insert(place, waker.clone());
         self.place = Some(place);

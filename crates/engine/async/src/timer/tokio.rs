@@ -29,8 +29,8 @@ enum Place {
 }
 
 /// Setting the timer of the system that goes off next takes longer than anything else here, so each start sets one such
-/// timer once. A second timer goes off repeatedly, in case no task comes. It is set so far ahead that it rarely has to
-/// be set again.
+/// timer once. A second timer goes off repeatedly, in case no task comes. The second timer is set so far ahead that it
+/// rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,

@@ -11,17 +11,17 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// A slot has 2^`TICK_BITS` ticks, so a shift by this many bits makes one of the other.
+/// A slot has 2^`TICK_BITS` ticks, so a shift by this many bits converts between the two.
 const TICK_BITS: u32 = SLOT.trailing_zeros();
 
 /// Slots of this process, in a row, that lie at equal distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// How many of them come after the first one.
+    /// How many of these slots come after the first one.
     pub(super) more: u64,
     /// The number of the first slot in the whole load.
     pub(super) slot: u64,
-    /// How much higher each slot's number is than that of the slot before it.
+    /// The difference between the numbers of neighbouring slots.
     pub(super) stride: u64,
 }
 
@@ -49,7 +49,8 @@ struct Stripe {
     own_from: u64,
     /// The slot with which the stripe begins, by its number in the whole load.
     from: u64,
-    /// The process's share of these slots. None if it has none, or none yet (an open stripe).
+    /// The process's share of these slots. None if the process has none of them, or if that is not known yet (an open
+    /// stripe).
     shard: Option<Shard>,
 }
 
@@ -111,8 +112,7 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// The share of the load's slots that this process has, from the one at `position` on; 1 as long as it has none
-    /// there.
+    /// The share of the load's slots from `position` on that this process has; 1 where it has none.
     pub(crate) fn share_from(&self, position: u64) -> f64 {
         let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
@@ -165,8 +165,8 @@ impl Slots {
         self.slot_of(own).unwrap_or_else(leases_end)
     }
 
-    /// Adds a stripe from the slot with the number `from` in the whole load on. If it has the shard of the last
-    /// stripe, that one goes on instead.
+    /// Adds a stripe from the slot with the number `from` in the whole load on. If `shard` is the shard of the last
+    /// stripe, the last stripe continues instead.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
@@ -325,8 +325,8 @@ impl Slots {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// How many of this process's slots lie before the slot with this number in the whole load. If stripes
-    /// after the one found were discarded, the result is at most the number of slots before the next stripe that is kept.
+    /// How many of this process's slots lie before the slot with this number in the whole load. If stripes after the
+    /// one found were discarded, the result is at most the number of slots before the next stripe that is kept.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));

@@ -354,7 +354,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// When the row has come to `count`: in the last part that begins before the row has come to it.
+    /// When the row has come to `count`: in the last part before which fewer slots come.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))

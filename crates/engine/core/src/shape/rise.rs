@@ -59,9 +59,9 @@ impl Rise {
 
     /// How long the chord from `time_ns` on stays within 1 ns of the curve.
     ///
-    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the chord by
-    /// at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2 when time runs
-    /// `backwards`. So 1 ns is left at h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
+    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the chord
+    /// by at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2 when
+    /// time runs `backwards`. So 1 ns is left at h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
     pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
         let Trend { rate, slope, .. } = self.trend(time_ns);
         let root = libm::sqrt(4.0 + 8.0 * rate / slope);

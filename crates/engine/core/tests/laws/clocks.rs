@@ -332,7 +332,7 @@ fn memory_of_a_pacer_does_not_grow_with_its_sleeps() {
         (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits. A thousand sleepers that are still remembered would be
-    // thousands.
+    // Figures may grow by some digits. If a thousand sleepers were still remembered, the text would grow by thousands
+    // of characters.
     assert!(size_after(100) + 1_000 > size_after(1_000));
 }

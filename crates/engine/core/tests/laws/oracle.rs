@@ -252,7 +252,7 @@ impl Pair {
         let now = self.now();
         let real = self.lanes[lane].acquire();
         let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
-        // Its own starts may use a reading that is older than those of others.
+        // The lane's starts may use an older reading than the starts of other callers.
         self.last_start.set(Nanos::ZERO);
         self.compare(real.map_err(Refused::from), plain);
         Ok(())

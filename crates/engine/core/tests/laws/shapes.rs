@@ -168,7 +168,7 @@ const BITS: u32 = 500;
 
 /// A raised cosine in fixed-point numbers.
 struct Wave {
-    /// Its mean rate, and half of its range.
+    /// The mean rate, and half of the difference between the highest and the lowest rate.
     mean: BigRational,
     half: BigRational,
     period: u64,

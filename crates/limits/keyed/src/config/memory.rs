@@ -39,7 +39,7 @@ impl MemoryConfig {
         MemoryConfig::from(ConfigSnapshot::default())
     }
 
-    /// Makes the changes in one step. Returns how many of them found limits to replace or remove.
+    /// Makes the changes in one step. Returns the number of changes that found limits to replace or remove.
     pub(crate) fn make(&self, changes: &[Change<'_>]) -> usize {
         let mut tables = lock(&self.tables);
         let own = Arc::make_mut(&mut tables);

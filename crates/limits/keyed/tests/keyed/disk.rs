@@ -36,7 +36,7 @@ fn all_numbered(config: &DiskConfig, count: usize) -> bool {
         .all(|number| text_of(config, &number.to_string()) == Some(format!("{}/s", number + 1)))
 }
 
-/// This test program again, as a child that runs one test's other half.
+/// A child process that runs this test program for the second half of one test.
 fn child(test: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command

@@ -29,7 +29,7 @@ impl Receipt {
         &self.costs
     }
 
-    /// The number that this limit had at the time of the receipt: the limit is `number` now, and has stayed the same.
+    /// The number that `limit` had at the time of the receipt. Now its number is `number`.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {

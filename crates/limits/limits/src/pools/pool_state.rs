@@ -277,7 +277,7 @@ pub(crate) struct Flow {
     stretches: VecDeque<Stretch>,
 }
 
-/// One quota, from its first moment on.
+/// A quota, and the moment from which on it is in force.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     quota: Quota,

@@ -32,7 +32,8 @@ pub(crate) struct VirtualSchedule {
 }
 
 impl VirtualSchedule {
-    /// Tokens come back at `quota`; `capacity` of them may be gone; a request takes one of them.
+    /// A schedule on which tokens come back at `quota`, at most `capacity` tokens may be missing, and a request takes
+    /// one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -61,7 +62,7 @@ impl VirtualSchedule {
         double(owed) / double(self.cost_units)
     }
 
-    /// The debt when that many requests are owed at `moment`, to the nearest unit.
+    /// The debt at which `requests` requests are owed at `moment`, to the nearest unit.
     pub(crate) fn owing_requests(&self, requests: f64, moment: Nanos) -> u64 {
         let owed = whole(requests * double(self.cost_units));
         self.units.round_up(moment).saturating_add(owed)

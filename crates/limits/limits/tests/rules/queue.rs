@@ -63,7 +63,7 @@ proptest! {
     }
 }
 
-/// Two wait, for 3 and for 1, at 100/s, and the burst of 10 is gone.
+/// Two requests wait, for 3 and for 1, at 100/s, after the burst of 10 is used up.
 #[test]
 fn a_yielding_request_gets_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
@@ -177,8 +177,8 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// If all stay and none comes between: a request that fails at once would have been admitted too late, at the
-    /// returned moment, and all others are admitted in time.
+    /// If all requests stay in the queue and no other request comes, a request that fails at once is one that would be
+    /// admitted too late, at the returned moment, and all others are admitted in time.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),

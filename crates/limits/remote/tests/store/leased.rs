@@ -45,7 +45,7 @@ impl Fleet {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Asks for `n`, that many times.
+    /// Asks for `n` tokens, `times` times.
     Ask {
         who: usize,
         n: u64,

@@ -118,7 +118,7 @@ fn a_store_that_was_never_there_returns_the_reason() {
                 users.try_acquire("alice").unwrap();
                 users.trouble().as_ref() == Some(&reason)
             });
-            // And stays so, however often it is tried.
+            // The reason stays the same, however often requests are tried.
             for _ in 0..200 {
                 users.try_acquire("alice").unwrap();
                 assert_eq!(users.trouble().as_ref(), Some(&reason), "{engine}");

@@ -19,8 +19,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// The total number of slots that have been claimed, when `next` is the next position to be claimed. It must not be
-    /// more than half of all positions away from that of the last call.
+    /// The total number of slots that have been claimed, when `next` is the next position to be claimed. `next` must be
+    /// at most half of all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);

@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Rate(usize),
     /// A shape, from its beginning or not.
     Shape(Outline),
-    /// A shard, from this many slots of the load after those that are due.
+    /// A shard, and how many slots of the load after the due slots it takes effect.
     Shard(Split, u64),
     Strictness(usize),
     MaxBacklog(Option<u64>),
