@@ -22,7 +22,7 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
 /// passing.
 ///
 /// Threads: one that waits, one that takes the reservation back. Edits: `settle` wakes no waiter; a waiter that comes
-/// to an empty queue checks the limit before it enters the queue, and not again.
+/// to an empty queue checks the limit before it enters the queue, but not after that.
 #[test]
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {

@@ -99,8 +99,8 @@ fn a_slot_that_is_due_stays_with_its_process() {
 /// are this process's.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that gives the
-/// slots from number 6 on to two processes, and moves the clock on. Four slots are due. Edits: the published state goes
-/// on after the change; the change does not turn the line into a curve.
+/// slots from number 6 on to two processes, and moves the clock on. Four slots are due. Edits: the published state
+/// stays in force after the change; the change does not turn the line into a curve.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
     explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The line calls the timer under its own lock, always with the same waker. A call must not wake that waker itself, but
 /// let a thread or the runtime do so.
 ///
-/// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes one.
+/// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes a timer.
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
     /// Sets the alarm: wakes `waker` after `delay`. After that it wakes it again and again, each time before three
     /// times `again` have passed, until the alarm is set anew or stopped. The timer may also wake at other times, but

@@ -242,7 +242,7 @@ impl History {
         }
     }
 
-    /// The last position that has been reached at `time`, if the last piece is in force then.
+    /// The last position that has been reached at `time`, if the last piece is in force at `time`.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }

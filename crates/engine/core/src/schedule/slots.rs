@@ -242,7 +242,7 @@ impl Slots {
     }
 
     /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
-    /// returns whether a caller still holds a slot between two positions, or one there was given back.
+    /// returns whether a slot between two positions is still held by a caller, or was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);

@@ -454,9 +454,9 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane is held back, is then too late, and is replaced by one that is not. There the catch-up begins
-/// anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a slot
-/// takes up to twenty times as long.
+/// Each slot of the lane is held back, is then too late, and is replaced by one that is not. At that slot the catch-up
+/// begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a
+/// slot takes up to twenty times as long.
 #[test]
 fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {

@@ -163,7 +163,7 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
             (1, exponential(&mut random, SERVED_PER_SECOND))
         });
         let rho = utilisation(thousandths);
-        // From below, each step brings it nearer by a factor below rho: 0.95^1000 is nothing.
+        // From below, each step makes the error smaller by a factor below rho, and 0.95^1000 is negligible.
         let sigma = (0..1_000).fold(0.0_f64, |sigma, _| ((sigma - 1.0) / rho).exp());
         // Intended starts are rounded up to nanoseconds, all by less than one.
         assert_mean_response(&responses, batch, 1.0 / (SERVED_PER_SECOND * (1.0 - sigma)), 1e-9);

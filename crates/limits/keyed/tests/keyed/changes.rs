@@ -77,7 +77,7 @@ fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
 struct Step {
     pause: u64,
     n: u64,
-    /// To the limit of that number.
+    /// The number of the new limit, if the limit changes.
     change: Option<usize>,
 }
 

@@ -213,7 +213,7 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// The moment that a change at `now` counts for: `now`, or the moment of the level if that is later.
+    /// The moment at which a change at `now` takes effect: `now`, or the moment of the level if that is later.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }

@@ -78,7 +78,7 @@ impl VirtualSchedule {
         self.limit_units / self.units.units_per_interval
     }
 
-    /// The debt at `moment` when all tokens but `left` are gone.
+    /// The debt at `moment` if only `left` tokens are left.
     pub(crate) fn owing_all_but(&self, left: u64, moment: Nanos) -> Result<u64, QuotaError> {
         let capacity = self.capacity();
         let gone = capacity.checked_sub(left).ok_or(QuotaError::InitialTooLarge { capacity })?;
@@ -122,7 +122,7 @@ impl VirtualSchedule {
         self.units.moment(self.base(owed, now)).max(now)
     }
 
-    /// The number of tokens that are gone at `now`, including a token that has partly come back.
+    /// The number of tokens that are missing at `now`, including a token that has partly come back.
     pub(crate) fn gone(&self, owed: u64, now: Nanos) -> u64 {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }

@@ -15,9 +15,9 @@
 //! loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks the limits
 //! under that lock. So a request that comes after that yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
-//! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter passes after
-//! the queue: an admitted request leaves the queue, and its caller sleeps then. If the caller is dropped
-//! meanwhile, the request is refunded.
+//! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter comes after the
+//! queue: an admitted request leaves the queue, and then its caller sleeps. If the caller is dropped while it sleeps,
+//! the request is refunded.
 //!
 //! **A timeout that is too short fails at once.** The queue stores the cost of each waiter, so a [`Forecast`] can
 //! compute when a request would be admitted after all the others.

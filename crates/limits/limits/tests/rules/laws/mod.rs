@@ -313,7 +313,7 @@ pub(crate) fn a_standing_is_true<R: Rule>(
     Ok(())
 }
 
-/// The laws that need no definition.
+/// Checks the laws that hold for every rule.
 pub(crate) fn common<R: Rule + Clone>(
     rule: &R,
     capacity: u64,
