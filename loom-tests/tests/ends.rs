@@ -163,7 +163,7 @@ fn a_schedule_that_goes_on_reaches_every_watch() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         clock.advance(span(2 * HOUR));
-        // Tasks that watched by then have been woken for the end.
+        // Tasks that had set their watch have been woken for the end.
         assert_eq!(pacer.acquire(), Err(Ended::Finished));
         let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
         assert!(woken || told != Err(Refused::Finished), "{told:?}");

@@ -56,7 +56,7 @@ impl<T> Exclusive<T> {
         self.leave_idle(FREE)?;
         // SAFETY: no call has access, and no call can get it any more.
         let inner = unsafe { &mut *self.inner.get() };
-        // SAFETY: it is dropped only here, because only one call leaves idle for this.
+        // SAFETY: it is dropped only here, because only one call can change the state from idle to free.
         unsafe { ManuallyDrop::drop(inner) };
         Ok(())
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ended without that call, the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
-    /// The number of the thread that it belongs to, [`NOBODY`] or [`FREE`].
+    /// The number of the thread that the lane belongs to, [`NOBODY`] or [`FREE`].
     owner: AtomicUsize,
     /// Accessed only by the owner, until it is freed.
     lane: UnsafeCell<ManuallyDrop<Lane>>,

@@ -93,7 +93,7 @@ impl Options {
                 size_of::<Options>()
             )));
         }
-        // SAFETY: by its own size field, it is as large as options are.
+        // SAFETY: its size field says that it is as large as `Options`.
         Ok(unsafe { options.read() })
     }
 

@@ -43,7 +43,7 @@ pub struct Lane {
     block: Option<Box<Block>>,
     /// The number of slots in the run or block when it was taken.
     taken: u64,
-    /// The range of the run, for others to see.
+    /// The range of the run, which the timeline reads.
     held: Arc<LaneRun>,
     pace: Pace,
 }

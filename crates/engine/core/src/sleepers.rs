@@ -178,7 +178,7 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Moves these sleepers to those to be woken. Returns the first ones of these, with all tasks that watch.
+    /// Moves these sleepers to `to_be_woken`. Returns the first of all that are to be woken, with all tasks that watch.
     fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

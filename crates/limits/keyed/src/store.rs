@@ -109,7 +109,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
             if cells == 0 {
                 break;
             }
-            // Relaxed: it only spreads sweeps over the shards, so there is no model.
+            // Relaxed: this number only spreads sweeps over the shards, so there is no model.
             let index = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
             #[expect(clippy::cast_possible_truncation, reason = "less than there are shards")]
             let mut shard = lock(&self.shards[index as usize]);

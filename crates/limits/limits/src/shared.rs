@@ -79,8 +79,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     }
 
     fn seen(&self) -> u64 {
-        // Relaxed: the word is all there is; nothing else is published through it. Model:
-        // `one_word_admits_no_more`.
+        // Relaxed: the word is the whole state; nothing else is published through it. Model: `one_word_admits_no_more`.
         self.state.load(Relaxed)
     }
 

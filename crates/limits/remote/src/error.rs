@@ -43,7 +43,7 @@ pub enum RemoteError {
     /// The number of processes in [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) is zero.
     #[error("a local share needs the number of processes: write 1 or more")]
     Share,
-    /// Tokens cannot be taken ahead for that time.
+    /// Tokens cannot be taken ahead for the time `ahead`.
     #[error("tokens can be taken 1 ms to 10 s ahead, not {ahead:?}")]
     Ahead {
         /// The argument of [`leased`](crate::RemoteBuilder::leased).

@@ -126,7 +126,7 @@ impl Reactor {
         }
         while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
             ready?.clear_ready();
-            // Reading it lets it go off again. An error only means that it has not gone off.
+            // The timer goes off again only after it was read. An error only means that it has not gone off.
             let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
             self.again_at = None;
         }

@@ -20,7 +20,7 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_nanos(millis * MILLI)
 }
 
-/// When it goes off, after how long again, and the waker.
+/// The moment at which the timer goes off, the time after which it goes off again, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
 /// A timer on the manual clock. The timer rings again as late as its contract allows.
@@ -115,7 +115,7 @@ impl Wake for Wakes {
 const POLLS: usize = 3;
 
 pub(crate) trait Run {
-    /// Polls it if it has been woken since it was polled.
+    /// Polls the task if it has been woken since its last poll.
     fn run(&mut self);
 }
 

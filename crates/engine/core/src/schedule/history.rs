@@ -22,7 +22,7 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// A segment, and where it is in force.
+/// A segment, and the moment from which on it is in force.
 #[derive(Clone, Debug)]
 struct Piece {
     segment: Segment,

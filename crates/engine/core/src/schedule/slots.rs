@@ -261,8 +261,8 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Reads recorded arrivals ahead of `position`, unless it has read about as far already. Returns whether it did:
-    /// then the end has to be computed again.
+    /// Reads recorded arrivals ahead of `position`, unless they were read about as far already. Returns whether it has
+    /// read any: then the end has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))

@@ -183,7 +183,7 @@ impl Published {
         flags(self.version()) == UNEVEN
     }
 
-    /// Whether this is the version, and there is a stretch to claim slots from.
+    /// Whether `version` is the current version, and there is a stretch to claim slots from.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
         self.version() == version && version & NOT_OPEN == 0

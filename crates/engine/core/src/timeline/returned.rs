@@ -112,7 +112,7 @@ impl Returned {
         }
     }
 
-    /// Takes all slots before `position`, and returns how many those were.
+    /// Takes all slots before `position`, and returns their number.
     pub(super) fn take_before(&mut self, position: u64) -> u64 {
         let mut taken = 0;
         while let Some((start, end)) = self.earliest_range()

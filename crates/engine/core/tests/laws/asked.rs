@@ -25,7 +25,7 @@ enum Step {
     /// A slot is claimed and given back while later ones start.
     GiveBack(u8),
     Rate(usize),
-    /// From one rate to another in this many nanoseconds; the load ends then.
+    /// A ramp from one rate to another in this many nanoseconds. The load ends with it.
     Ramp(usize, usize, u64),
     Pause,
     Resume,

@@ -265,7 +265,7 @@ fn no_reading_by_a_thread_that_knows_of_a_start_is_before_it() {
     }
 }
 
-/// A clock that panics when it is read, if it is set to.
+/// A clock that can be set to panic when it is read.
 #[derive(Debug, Default)]
 struct PanickingClock {
     clock: ManualClock,

@@ -22,7 +22,7 @@ struct Plan {
     tracks: u32,
     /// For each frame, the tracks that are leased first, and those that are leased in the end.
     frames: Vec<(u32, u32)>,
-    /// How many frames ahead they are leased.
+    /// How many frames ahead slots are leased.
     ahead: usize,
     by_lane: bool,
 }

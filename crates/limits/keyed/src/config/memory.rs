@@ -136,10 +136,10 @@ impl Versions {
                 Scope::Key(key) => self.counter(key),
                 Scope::Prefix(_) => &self.prefixes,
             };
-            // Relaxed: written with the tables locked, after they were changed. A decision that
-            // reads this number and then locks the tables locks them after this. Otherwise it would
-            // have read a number that is written later. Models:
-            // `a_change_is_seen_by_every_later_decision`, `a_batch_is_seen_as_a_whole`.
+            // Relaxed: the number is written under the lock of the tables, after they were changed. A decision that
+            // reads this number and then locks the tables locks them after this change: if it had locked them before,
+            // its read would have come before this write. Models: `a_change_is_seen_by_every_later_decision`,
+            // `a_batch_is_seen_as_a_whole`.
             counter.fetch_add(1, Relaxed);
         }
     }

@@ -142,7 +142,7 @@ impl Limit {
         }
     }
 
-    /// Refunds `n` requests that were counted there. Afterwards no request is admitted that would not have been
+    /// Refunds `n` requests that were counted at `place`. Afterwards no request is admitted that would not have been
     /// admitted without the refunded ones.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {

@@ -57,7 +57,7 @@ struct Waiter {
 
 impl Waiter {
     fn tell(self, answer: Answer) {
-        // An error is impossible: the caller waits, so it listens.
+        // No error is possible, because the caller waits for the answer.
         let _ = self.answer.send(answer);
     }
 }

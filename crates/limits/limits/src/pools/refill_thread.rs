@@ -97,7 +97,7 @@ impl RefillThread {
 
     /// Wakes the thread and ends it.
     pub(crate) fn stop(&self) {
-        // Relaxed: the unparking after it orders it before the thread's next look.
+        // Relaxed: the unparking that follows orders this store before the thread's next load.
         self.is_over.store(true, Relaxed);
         self.unparker.unpark();
     }

@@ -52,7 +52,8 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
 }
 
 proptest! {
-    /// The admissions have the same moments without those requests. (Except for limits that count rejected requests.)
+    /// Without the requests that do not wait, the admissions have the same moments. (Except for limits that count
+    /// rejected requests.)
     #[test]
     fn requests_that_do_not_wait_take_nothing_from_those_that_wait(
         text in prop::sample::select(KINDS.to_vec()),
@@ -132,7 +133,7 @@ fn a_yielding_request_counts_if_rejected_requests_count() {
     assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
 }
 
-/// Like a future that is polled once, and then kept.
+/// The waiter is like a future that is polled once, and then kept.
 #[test]
 fn a_waiter_that_stops_asking_loses_its_priority() {
     let (clock, limiter) = limiter("10/day");

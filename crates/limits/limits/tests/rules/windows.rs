@@ -170,8 +170,8 @@ proptest! {
         let rule = SlidingLog::new(quota);
         crate::laws::common(&rule, quota.count(), &arrivals)?;
         crate::laws::agrees(&rule, &arrivals, |let_in, arrival| sliding_log(quota, let_in, arrival))?;
-        // A period has one end of its two: up to one nanosecond less than it, no more than the
-        // count.
+        // A period includes one of its two ends: within up to a nanosecond less than a period, at most the count is
+        // admitted.
         let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }

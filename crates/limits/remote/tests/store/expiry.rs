@@ -21,7 +21,7 @@ fn not_until(users: &RemoteKeyed) -> u64 {
     }
 }
 
-/// How much later it expires than necessary.
+/// How much later the key expires than necessary.
 fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     let late = expires.checked_sub(counts_until);
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))

@@ -4,7 +4,7 @@ use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Engine, Server};
 
-/// Has room for some thousands of keys, and evicts those that expire next.
+/// A server that has room for some thousands of keys, and evicts the keys that expire next.
 fn small(engine: Engine) -> Server {
     let server = Server::with(engine).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
     let used: String = ask(&server, &["INFO", "memory"]);

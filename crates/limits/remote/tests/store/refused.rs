@@ -13,7 +13,7 @@ const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
 const LEASES: &[&str] = &["zadd", "zrem", "zcard", "zremrangebyscore", "pexpire"];
 const CONFIGURES: &[&str] = &["hget", "hgetall", "hexists", "hset", "hdel"];
 
-/// The store for a user with only those permissions.
+/// The store for a user with only the permissions for these keys and commands.
 fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
     let rights: Vec<String> = commands.iter().map(|command| format!("+{command}")).collect();
     let user = ["ACL", "SETUSER", "bob", "reset", "on", ">unspeakable", keys];

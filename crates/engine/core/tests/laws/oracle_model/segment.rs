@@ -99,7 +99,7 @@ impl Curve {
         rounds * self.count + within
     }
 
-    /// Whether the rate is zero from then on, for a while.
+    /// Whether the rate is zero at `time` and for a while after that.
     fn is_flat_at(&self, time: f64) -> bool {
         let (_, time) = self.round(time);
         let (_, _, part) = self.part_at(time);

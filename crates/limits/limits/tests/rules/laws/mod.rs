@@ -287,7 +287,8 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// The remaining requests are admitted and no more are; after the reset, all of the limit is.
+/// A standing is true: the remaining requests are admitted, and no more than that; after the reset, the whole limit is
+/// admitted.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
