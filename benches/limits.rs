@@ -58,7 +58,8 @@ fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Threads that request repeatedly; every decision must be as expected.
+/// Measures threads that request repeatedly. `hire` returns a function that requests, and returns whether the decision
+/// is as expected.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();

@@ -18,7 +18,8 @@ fn first_of_two() -> Shard {
 /// once.
 ///
 /// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock on. Three
-/// slots are due. Edits: the change does not turn the line into a curve, or only with the new shards.
+/// slots are due. Edits: the change does not turn the line into a curve; the change turns the line into a curve that
+/// counts by the new shards from the beginning.
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {

@@ -88,7 +88,7 @@ pub struct Standing {
     pub limit: u64,
     /// The most that would be admitted now.
     pub remaining: u64,
-    /// The time after which the whole limit would be admitted at once, if no request came before.
+    /// The time after which the whole limit is admitted at once, if no request comes before.
     pub reset: Duration,
 }
 
@@ -167,7 +167,7 @@ impl Decision {
         self.standing.remaining
     }
 
-    /// The time after which the whole limit would be admitted at once, if no request came before.
+    /// The time after which the whole limit is admitted at once, if no request comes before.
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
@@ -216,7 +216,7 @@ fn seconds(span: Duration) -> u64 {
     integer(span.as_secs() + u64::from(span.subsec_nanos() > 0))
 }
 
-/// The largest integer of a structured field has 15 digits (RFC 9651, section 3.3.1).
+/// The number as an integer of a structured field, which has at most 15 digits (RFC 9651, section 3.3.1).
 fn integer(number: u64) -> u64 {
     number.min(999_999_999_999_999)
 }

@@ -124,8 +124,8 @@ fn a_slot_that_came_back_goes_past_a_row() {
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
-/// The task returns when the slot that it could have had is taken, and not when the deadline comes. A deadline at which
-/// a slot is due has not passed before.
+/// The task returns when the slot that it could have had is taken, and not when the deadline comes. A deadline that
+/// equals the due time of a slot can be met.
 #[test]
 fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);

@@ -231,8 +231,8 @@ impl History {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Whether it is known which slots before `time` are this process's. For older pieces it always is, because slots
-    /// that were unknown at a change lie after that change.
+    /// Whether it is known which slots before `time` are this process's. This is always known for a moment before the
+    /// last piece, because slots that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { segment: Segment::Curve(curve), .. }] => {

@@ -281,15 +281,16 @@ impl Slots {
         self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// How many slots of this process lie before the one at `position`, which is that slot's own number. Between two
-    /// slots it is the number of the earlier one. None before the first slot.
+    /// The own number of the slot at `position`: how many slots of this process lie before it. Between two slots, the
+    /// own number of the earlier slot. None before the first slot.
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;
         own.checked_add_signed(ticks_between(at, position) >> TICK_BITS)
     }
 
-    /// The position of the slot with this own number; of the nearest slot within reach if it is out of reach.
+    /// The position of the slot with this own number. If that slot is out of reach, the position of the nearest slot
+    /// within reach.
     fn position_of(&self, own: u64) -> u64 {
         let (at, counted) = self.counted;
         let reach = REACH.unsigned_abs() / SLOT;
@@ -297,7 +298,8 @@ impl Slots {
         after(at, own.wrapping_sub(counted))
     }
 
-    /// The count at which the slot with this own number lies. [`Count::MAX`] is never, or not known yet.
+    /// The count at which the slot with this own number lies; [`Count::MAX`] if the slot never comes, or is not known
+    /// yet.
     #[inline]
     fn count_of_own(&self, own: u64) -> Count {
         let count = self.slot_of(own).and_then(|slot| match &self.arrivals {
@@ -320,7 +322,7 @@ impl Slots {
         self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    /// The stripe that has the slot with this own number; none if that lies before all stripes.
+    /// The stripe that has the slot with this own number; none if the slot lies before all stripes.
     fn stripe_of(&self, own: u64) -> Option<&Stripe> {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
@@ -343,7 +345,7 @@ impl Slots {
     }
 }
 
-/// How many of the [`SLOT`] parts of a gap `ahead` is, rounded down; always fewer than all.
+/// How many of the [`SLOT`] equal parts of a gap lie within `ahead`, rounded down; always fewer than all.
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,

@@ -22,10 +22,10 @@ impl ConfigSnapshot {
         })
     }
 
-    /// Writes a TOML document, and replaces an old one. Readers find the old document or the new one, and never a
-    /// part. When this returns, the new one is on disk. It keeps the permissions of the old one, but not its owner. A
-    /// link to a file stays, and the file is replaced. A process that is killed meanwhile may leave a file `.tmp...`
-    /// beside it.
+    /// Writes a TOML document, and replaces an old one. Readers find the old document or the new one, and never a part.
+    /// When this function returns, the new document is on disk. The new document keeps the permissions of the old one,
+    /// but not its owner. If `path` is a link to a file, the link stays and the file is replaced. A process that is
+    /// killed during the call may leave a file `.tmp...` beside the document.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the document cannot be written. Then the old document stays, unless only the last step
