@@ -120,7 +120,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// This program `times` times in a row, a positive number; for ever if it is none.
+    /// This program `times` times in a row, where `times` is positive; for ever if `times` is none.
     pub(super) fn cycle(self, times: Option<u64>) -> Result<Program, ShapeError> {
         let inner = self.extent();
         if inner.time_ns == i64::MAX {

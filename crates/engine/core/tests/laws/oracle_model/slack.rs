@@ -43,7 +43,7 @@ impl Slack {
         }
     }
 
-    /// The time `closed` was forfeited, and slots go on from a moment that may be `off`.
+    /// The time `closed` was forfeited, and slots continue from a moment that may be off by `off`.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
