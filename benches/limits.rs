@@ -33,7 +33,8 @@ const MILLION: u64 = 1 << 20;
 /// One minute at 1 G/s.
 const CAPACITY: u64 = 60_000_000_000;
 
-/// The name of a candidate, and a round of it in nanoseconds per decision of all threads together.
+/// The name of a candidate, and a function that runs a round and returns the nanoseconds per decision of all threads
+/// together.
 type Candidate<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
 fn main() {
@@ -57,7 +58,8 @@ fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Threads that request repeatedly; every decision must be as expected.
+/// Measures threads that request repeatedly. `hire` returns a function that requests, and returns whether the decision
+/// is as expected.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();

@@ -1,4 +1,4 @@
-//! Measures what a call costs under `nanopace-load` when it does more than its operation, by the way it waits.
+//! Measures the cost of a call under `nanopace-load`, for calls that wait in different ways.
 
 use crate::float;
 use crate::library::{Calls, Nothing, ROUND, endless, ours};

@@ -53,9 +53,10 @@ enum Latest {
 
 struct Subject {
     limiter: Box<dyn TryAcquire>,
-    /// The largest number that it admits at once.
+    /// The largest number of requests that the limiter admits at once.
     most: u64,
-    /// The largest number that it admits within a span of this many nanoseconds, both ends included.
+    /// Returns the largest number of requests that the limiter admits within a span of so many nanoseconds, both ends
+    /// included.
     bound: Box<dyn Fn(u64) -> u128>,
     latest: Latest,
     counts_rejected: bool,
@@ -85,7 +86,8 @@ impl Subject {
         Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
     }
 
-    /// A rule that admits `count` in each of the parts of a span of this many nanoseconds.
+    /// A rule that admits `count` requests in each part of a span. `spans` returns the number of parts of a span of so
+    /// many nanoseconds.
     fn locked<R: Rule + 'static>(
         rule: R,
         count: u64,

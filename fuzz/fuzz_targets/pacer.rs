@@ -18,7 +18,8 @@ enum Step {
     Hz(f64),
     /// A shape as a string, from its beginning or not.
     Shape(String),
-    /// A shard, from this many slots after those that are taken.
+    /// A change of the shard. The number is the distance, in slots, from the taken slots to the first slot of the new
+    /// shard.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),

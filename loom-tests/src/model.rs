@@ -39,7 +39,7 @@ pub fn explore_less(less: usize, name: &str, model: impl Fn() + Send + Sync + 's
     let bound = builder.preemption_bound.unwrap_or(PREEMPTIONS).saturating_sub(less);
     builder.preemption_bound = Some(bound);
     builder.max_branches = MOST_BRANCHES;
-    // Std's, not loom's: it outlives an execution.
+    // An atomic of std, not of loom, because it outlives an execution.
     let executions = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&executions);
     let started = Instant::now();

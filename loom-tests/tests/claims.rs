@@ -83,7 +83,7 @@ fn a_tried_claim_that_is_not_due_goes_back() {
 ///
 /// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in the end. Edits: a
 /// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end do not go
-/// back; the published state goes on after the end.
+/// back; the published state stays in force after the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {
@@ -205,8 +205,8 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
-/// Another thread runs while a claim is dropped whose slot is due in a microsecond. Its pacer's rate was changed
-/// meanwhile.
+/// Another thread runs while a claim is dropped whose slot is due in a microsecond. The pacer's rate was changed after
+/// the slot was claimed.
 fn while_a_claim_is_dropped<T: Send + 'static>(
     act: impl FnOnce(&Pacer) -> T + Send + 'static,
     done: impl FnOnce(&ManualClock),

@@ -1,4 +1,4 @@
-//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule goes on.
+//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule continues.
 
 #![cfg(loom)]
 
@@ -98,7 +98,8 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
     });
 }
 
-/// A schedule that goes on after its end has all its slots, even if a caller is just being refused because of the end.
+/// A schedule that continues after its end has all its slots, even if a caller is just being refused because of the
+/// end.
 ///
 /// Threads: one that acquires, one that sets a rate and moves the clock on by two slots. Edit: a change of the
 /// rate does not end the shape.
@@ -124,8 +125,8 @@ fn a_schedule_that_goes_on_loses_no_slot() {
     });
 }
 
-/// A caller that is being refused because of the end when the schedule goes on either starts, or returns `Finished`; it
-/// is not stranded, and the slot is not lost.
+/// A caller that is being refused because of the end when the schedule continues either starts, or returns `Finished`;
+/// it is not stranded, and the slot is not lost.
 ///
 /// Threads: one that acquires a slot due in an hour; one that sets a shape which ends at once, then one that has slots,
 /// and moves the clock on. Edits: `wake_moved` wakes no sleeper; slots claimed after the end do not go back.
@@ -151,7 +152,7 @@ fn an_end_that_is_taken_back_strands_no_caller() {
     });
 }
 
-/// A task that was refused because of the end is woken when the schedule goes on.
+/// A task that was refused because of the end is woken when the schedule continues.
 ///
 /// Threads: one that sets its watch and asks for a slot; one that sets a rate. Edits: `wake_moved` wakes no sleeper, or
 /// before it has withdrawn the published state; tasks that watch are left out.
@@ -162,7 +163,7 @@ fn a_schedule_that_goes_on_reaches_every_watch() {
         let pacer = builder.build();
         pacer.acquire().unwrap();
         clock.advance(span(2 * HOUR));
-        // Tasks that watched by then have been woken for the end.
+        // Tasks that had set their watch have been woken for the end.
         assert_eq!(pacer.acquire(), Err(Ended::Finished));
         let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
         assert!(woken || told != Err(Refused::Finished), "{told:?}");

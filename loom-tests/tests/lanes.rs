@@ -63,8 +63,7 @@ fn a_run_goes_back_once_during_a_rate_change() {
     });
 }
 
-/// A lane that goes on while the rate changes starts each of its slots once, and gives back the
-/// others.
+/// A lane that continues while the rate changes starts each of its slots once, and gives back the others.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
 /// rate. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; the lane forgets the

@@ -21,8 +21,8 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
 
 /// Closing turns away callers that wait or are about to.
 ///
-/// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether it is
-/// closed; or checks the pool and joins the queue under two locks.
+/// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether the
+/// pool is closed; `acquire` checks the pool and joins the queue under two locks.
 #[test]
 fn closing_a_pool_strands_nobody() {
     explore("closing_a_pool_strands_nobody", || {

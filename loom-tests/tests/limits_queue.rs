@@ -11,7 +11,7 @@ use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;
 
-/// A limiter of two per day, with none left; and the reservation that has them.
+/// A limiter of two requests per day, and a reservation that has taken both.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     let limiter = Limiter::with_clock("2/day".parse().unwrap(), ManualClock::new());
     let reservation = limiter.reserve(2).unwrap();
@@ -22,7 +22,7 @@ fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
 /// passing.
 ///
 /// Threads: one that waits, one that takes the reservation back. Edits: `settle` wakes no waiter; a waiter that comes
-/// to an empty queue checks the limit before it enters the queue, and not again.
+/// to an empty queue checks the limit before it enters the queue, but not after that.
 #[test]
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {

@@ -93,7 +93,7 @@ fn owed_time_is_paid_back_once() {
     });
 }
 
-/// Slots that are too late are skipped and counted once, and a caller that held one goes on with the next slot that is
+/// Slots that are too late are skipped and counted once, and a caller that held such a slot gets the next slot that is
 /// not too late.
 ///
 /// Threads: two that claim and start, 10 s late, where 3 s are allowed.

@@ -28,7 +28,7 @@ fn behind() -> Pacer {
 /// When the chord ends, claimers renew it. Each slot has one owner, starts when it is due and not before, and its
 /// intended start is the shape's.
 ///
-/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord goes on after the
+/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord continues after the
 /// straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
 #[test]
 fn a_renewed_chord_loses_no_slot() {

@@ -18,7 +18,8 @@ fn first_of_two() -> Shard {
 /// once.
 ///
 /// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock on. Three
-/// slots are due. Edits: the change does not turn the line into a curve, or only with the new shards.
+/// slots are due. Edits: the change does not turn the line into a curve; the change turns the line into a curve that
+/// counts by the new shards from the beginning.
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {
@@ -99,8 +100,8 @@ fn a_slot_that_is_due_stays_with_its_process() {
 /// are this process's.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that gives the
-/// slots from number 6 on to two processes, and moves the clock on. Four slots are due. Edits: the published state goes
-/// on after the change; the change does not turn the line into a curve.
+/// slots from number 6 on to two processes, and moves the clock on. Four slots are due. Edits: the published state
+/// stays in force after the change; the change does not turn the line into a curve.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
     explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {

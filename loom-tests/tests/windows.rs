@@ -30,8 +30,8 @@ fn behind() -> (ManualClock, Pacer) {
 ///
 /// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it
 /// changes the rate, and then drops it, so that the next slot is on the old one again. Edits: `window` loads the
-/// version, the mantissa or the base `Relaxed`; or does not check the version again; or reads while a writer is at
-/// work.
+/// version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
+/// writer is at work.
 #[test]
 fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
@@ -146,7 +146,7 @@ fn a_parabola_is_read_whole() {
 /// and stays as late as it was.
 ///
 /// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report_at` stores the
-/// reading `Relaxed`, or `window` loads it so; or does not check the version again.
+/// reading `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
@@ -177,7 +177,8 @@ loom::thread_local! {
     static IS_BEHIND: Cell<bool> = Cell::new(false);
 }
 
-/// Shows the time that it is set to, except to a thread that is behind: its readings stay the same.
+/// A clock that shows the time to which it is set, except in a thread that is behind: the readings of that thread stay
+/// the same.
 #[derive(Clone, Debug)]
 struct TwoClocks(Arc<AtomicU64>);
 
@@ -220,7 +221,7 @@ fn a_reading_comes_with_its_change() {
     });
 }
 
-/// Shows the time that it is set to, so that it may go back.
+/// A clock that shows the time to which it is set, so that it can go back.
 #[derive(Clone, Debug)]
 struct SetClock(Arc<AtomicU64>);
 

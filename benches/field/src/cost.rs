@@ -22,7 +22,7 @@ impl Cost {
         })
     }
 
-    /// Used neither by this process nor by its children.
+    /// The CPU time that programs other than this process and its children have used since `before`.
     pub fn others_since(&self, before: &Cost) -> f64 {
         let ours = self.ours - before.ours + self.children - before.children;
         (self.machine - before.machine - ours).max(0.)

@@ -36,8 +36,8 @@ const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threa
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether the part measures points in time. Other programs make such figures worse, while they only increase the
-    /// variation of ratios of throughputs.
+    /// Whether the part measures the moments of starts. Other programs make such figures worse, while they only
+    /// increase the variation of ratios of throughputs.
     is_timed: bool,
 }
 

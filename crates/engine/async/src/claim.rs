@@ -38,7 +38,7 @@ use std::task::{Context, Poll};
 pub struct AsyncClaim {
     claim: Claim<'static>,
     pacer: AsyncPacer,
-    /// When the line calls this task, if it does.
+    /// The call of this task that the line has noted; none if the line does not call the task.
     call: Option<Call>,
 }
 

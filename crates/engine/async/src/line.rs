@@ -56,7 +56,7 @@ const HOLD_WITHIN: Duration = Duration::from_micros(30);
 /// A called task may take this long to come. After twice this time, the next task is called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// If setting the timer takes too long, it is set again, up to this many times.
+/// The timer is set at most this many times in a row, because setting it may take too long.
 const SETS: usize = 3;
 
 /// The cost of a wake-up, as a multiple of the cost of setting the timer. It includes the wake-ups of other threads,
@@ -367,8 +367,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many further tasks as have been called and have not come, so each round calls twice as many. Many tasks
-    /// that do not come then do not delay the others for long.
+    /// Calls as many further tasks as have been called and have not come, so each round calls twice as many tasks. Many
+    /// tasks that do not come then do not delay the others for long.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {

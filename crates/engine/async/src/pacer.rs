@@ -84,7 +84,7 @@ impl AsyncPacer {
     }
 
     /// Like [`acquire`](AsyncPacer::acquire), but gives up if no slot can start by `deadline` on the pacer's clock: at
-    /// once if the next slot can't, or at the deadline. It has taken nothing then.
+    /// once if the next slot can't, or at the deadline. A future that gives up has taken nothing.
     ///
     /// # Errors
     /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].

@@ -10,14 +10,14 @@ const MOST: Duration = Duration::from_micros(250);
 /// Tasks that were woken early hold on for this fraction of the time, on average.
 const USUAL_SHARE: u32 = 8;
 
-/// They may hold on for this fraction of the time at most.
+/// Tasks that were woken early hold on for at most this fraction of the time.
 const MOST_SHARE: u32 = 4;
 
-/// Tasks that hold on for less can save up this much for later.
+/// Tasks that hold on for less can save up at most this time for later.
 const MOST_SAVED: Duration = Duration::from_micros(200);
 
-/// If waking took longer than the lead, the lead grows by nine of these, otherwise it shrinks by
-/// one: so a tenth of all wake-ups take longer.
+/// The lead grows by nine steps if waking took longer than the lead, and otherwise shrinks by one step. So a tenth of
+/// all wake-ups take longer than the lead.
 const STEP: Duration = Duration::from_nanos(250);
 
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Waking {
 }
 
 impl Waking {
-    /// Updates the estimates with a wake-up that came this much later than the timer was set for.
+    /// Updates the estimates with a wake-up that came `late` after the moment for which the timer was set.
     pub(crate) fn learn(&mut self, late: Duration) {
         let late = late.min(MOST);
         self.most =

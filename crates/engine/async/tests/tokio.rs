@@ -372,7 +372,8 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
     });
 }
 
-/// A future in the queue that is not polled delays neither slots nor deadlines nor the close of the others.
+/// A future in the queue that is not polled does not delay the slots or deadlines of other futures, or their return
+/// after a close.
 #[test]
 fn a_future_that_is_not_polled_delays_no_other() {
     for runtime in runtimes() {
@@ -491,7 +492,7 @@ fn a_waker_that_panics_strands_no_task() {
     });
 }
 
-/// If a deadline cost time in proportion to the others, each would take more than a second.
+/// If the time for a deadline grew with the number of deadlines, each deadline would take more than a second.
 #[test]
 fn thousands_of_deadlines_can_wait() {
     let line = AsyncPacer::with_timer(Pacer::new(rate("1/h")), Counting::default());
@@ -542,7 +543,7 @@ impl Timer for Counting {
     fn stop(&self) {}
 }
 
-/// Otherwise it would be polled all the time.
+/// If the task did not sleep, it would be polled all the time.
 #[test]
 fn a_task_sleeps_between_slots_that_are_close() {
     let timer = Counting::default();
@@ -555,7 +556,7 @@ fn a_task_sleeps_between_slots_that_are_close() {
     assert_eq!(times_set.load(Ordering::Relaxed), 1);
 }
 
-/// While the pacer is paused there is no known time to wake at: a change wakes.
+/// While the pacer is paused, no time is known at which to wake a task: only a change wakes it.
 #[test]
 fn no_timer_is_set_while_the_pacer_is_paused() {
     let timer = Counting::default();

@@ -116,7 +116,7 @@ typedef struct {
 // The settings of a pacer. Zero, or null, in a field means its default. Begin with `nanopace_options_default()`, and
 // set the fields that you need.
 typedef struct {
-  // The size of this struct in the header that you compile with. It grows with versions of nanopace, at the end.
+  // The size of this struct in the header that you compile with. Later versions may add fields at the end.
   size_t size;
   // How slots are spread around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25" or
   // "jitter:0.3".
@@ -252,9 +252,9 @@ nanopace_status nanopace_claim_new(const nanopace_pacer *pacer,
 // claim, it returns `NANOPACE_STATUS_BUSY` and frees nothing.
 nanopace_status nanopace_claim_free(nanopace_claim *claim);
 
-// Starts the slots if the first of them is due. Otherwise the claim keeps them, and the function returns
-// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to `due_ns`, which may be null, when they are due
-// by the current schedule. Never blocks. After the start, every further call returns the same grant.
+// Starts the slots if the first of them is due. Otherwise the claim keeps them. The function then returns
+// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes their due time by the current schedule to
+// `due_ns`, which may be null. Never blocks. After the start, every further call returns the same grant.
 nanopace_status nanopace_claim_start(nanopace_claim *claim,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);
@@ -354,9 +354,9 @@ nanopace_status nanopace_poller_new(const nanopace_pacer *pacer, nanopace_poller
 nanopace_status nanopace_poller_free(nanopace_poller *poller);
 
 // Starts the poller's slot if it is due. A poller without a slot takes the next one first. If the slot is not due, the
-// poller keeps it, and the function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to
-// `due_ns`, which may be null, when the slot is due by the current schedule. After a change of the schedule, poll
-// again. Never blocks.
+// poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes the
+// slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll again.
+// Never blocks.
 nanopace_status nanopace_poller_poll(nanopace_poller *poller,
                                      nanopace_grant *grant,
                                      uint64_t *due_ns);

@@ -52,9 +52,9 @@ pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status 
     })
 }
 
-/// Starts the slots if the first of them is due. Otherwise the claim keeps them, and the function returns
-/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to `due_ns`, which may be null, when they are due
-/// by the current schedule. Never blocks. After the start, every further call returns the same grant.
+/// Starts the slots if the first of them is due. Otherwise the claim keeps them. The function then returns
+/// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes their due time by the current schedule to
+/// `due_ns`, which may be null. Never blocks. After the start, every further call returns the same grant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_start(
     claim: *mut ClaimHandle,

@@ -35,7 +35,7 @@ impl<T> Exclusive<T> {
     /// Changes the state from idle to `state`, which only one call can do.
     fn leave_idle(&self, state: u8) -> Result<(), Failure> {
         // Acquire: everything that the previous call did is visible. Partner: the drop of an access. Relaxed: a call
-        // that fails accesses nothing. No model: it is a lock that no call waits for.
+        // that fails accesses nothing. No model: no call waits for this lock.
         match self.state.compare_exchange(IDLE, state, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(FREE) => Err(Status::Freed.into()),
@@ -56,7 +56,7 @@ impl<T> Exclusive<T> {
         self.leave_idle(FREE)?;
         // SAFETY: no call has access, and no call can get it any more.
         let inner = unsafe { &mut *self.inner.get() };
-        // SAFETY: it is dropped only here, because only one call leaves idle for this.
+        // SAFETY: it is dropped only here, because only one call can change the state from idle to free.
         unsafe { ManuallyDrop::drop(inner) };
         Ok(())
     }

@@ -27,7 +27,7 @@ impl<T> Freed<T> {
         Freed(Mutex::new(VecDeque::new()))
     }
 
-    /// Keeps one more, and frees the oldest.
+    /// Keeps one more handle. Frees the oldest if there are more than [`KEPT`].
     ///
     /// # Safety
     /// The handle comes from [`Box::into_raw`], and is passed here only once.

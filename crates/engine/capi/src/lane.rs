@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ended without that call, the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
-    /// The number of the thread that it belongs to, [`NOBODY`] or [`FREE`].
+    /// The number of the thread that the lane belongs to, [`NOBODY`] or [`FREE`].
     owner: AtomicUsize,
     /// Accessed only by the owner, until it is freed.
     lane: UnsafeCell<ManuallyDrop<Lane>>,
@@ -54,7 +54,7 @@ impl LaneHandle {
         if self.owner.load(Ordering::Relaxed) != thread {
             self.bind(thread)?;
         }
-        // SAFETY: only the owner comes here, which is one thread, and no call of it is within another.
+        // SAFETY: only the thread that owns the lane comes here, and its calls are not nested.
         Ok(unsafe { &mut *self.lane.get() })
     }
 }
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
         if handle.owner.swap(FREE, Ordering::Acquire) == FREE {
             return Err(Status::Freed.into());
         }
-        // SAFETY: no thread is its owner any more, and no thread is in a call of it.
+        // SAFETY: the lane has no owner any more, and no thread is in a call with the lane.
         let lane = unsafe { &mut *handle.lane.get() };
         // SAFETY: it is dropped only here, because the swap lets one call come here.
         unsafe { ManuallyDrop::drop(lane) };

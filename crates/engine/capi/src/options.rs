@@ -37,7 +37,7 @@ pub enum Start {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The size of this struct in the header that you compile with. It grows with versions of nanopace, at the end.
+    /// The size of this struct in the header that you compile with. Later versions may add fields at the end.
     pub size: usize,
     /// How slots are spread around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25" or
     /// "jitter:0.3".
@@ -92,7 +92,7 @@ impl Options {
                 size_of::<Options>()
             )));
         }
-        // SAFETY: by its own size field, it is as large as options are.
+        // SAFETY: its size field says that it is as large as `Options`.
         Ok(unsafe { options.read() })
     }
 

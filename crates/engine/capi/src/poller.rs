@@ -48,9 +48,9 @@ pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Stat
 }
 
 /// Starts the poller's slot if it is due. A poller without a slot takes the next one first. If the slot is not due, the
-/// poller keeps it, and the function returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes to
-/// `due_ns`, which may be null, when the slot is due by the current schedule. After a change of the schedule, poll
-/// again. Never blocks.
+/// poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes the
+/// slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll again.
+/// Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,

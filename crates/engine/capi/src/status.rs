@@ -106,7 +106,7 @@ impl Failure {
     /// The status for the caller. The text is kept for `nanopace_describe`.
     pub(crate) fn told(self) -> Status {
         if let Some(text) = self.text {
-            // A thread that is ending has no place for it any more.
+            // A thread that is ending can't store the failure any more.
             let _ = LAST.try_with(|last| last.replace(Some((self.status, text))));
         }
         self.status

@@ -31,7 +31,7 @@ static FREED: Freed<WatchHandle> = Freed::new();
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        // It watches for the next change before it reports this one, so no change is lost.
+        // The bell watches for the next change before it reports this change, so no change is lost.
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_over {
             self.watch.set(&Waker::from(self.clone()));

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let work = || {
         let mut lane = pacer.lane();
         let mut tenths = Vec::new();
-        // Ends when the shape is over.
+        // The loop ends when the shape has ended.
         while let Ok(grant) = lane.acquire() {
             tenths.push((grant.actual_start() - begin).as_millis() / 100);
         }

@@ -280,7 +280,7 @@ impl PacerBuilder {
     /// skipped.
     ///
     /// The caller gets the next slot that is not too late. A skipped slot was part of the load, but its operation never
-    /// starts. Its time counts as allocated.
+    /// starts. The time of a skipped slot counts as allocated.
     ///
     /// The range is zero to 2^44 intervals. No slot is ever later than 2^44 intervals, so a longer limit skips nothing.
     /// Setting a limit makes each start go through a lock.

@@ -47,8 +47,8 @@ pub trait Drive: sealed::Sealed {
     /// follow too. Do not use it after a change that made the load in force begin later than the pacer. Slots that were
     /// due by the old shape keep their times, and time that a late policy had forfeited no longer counts as
     /// [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due from now on: a span of
-    /// [`Pacer::unstarted`] that ends by now contains none of them, and a span that begins before now and ends after it
-    /// contains them all. After the end [by time](crate::PacerBuilder::until) nothing changes.
+    /// [`Pacer::unstarted`] that ends now or earlier contains none of them, and a span that begins before now and ends
+    /// after it contains them all. After the end [by time](crate::PacerBuilder::until) nothing changes.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -258,8 +258,8 @@ impl Drive for Pacer {
 /// of a schedule that ends is taken, or the pacer is resumed or closed. A pause wakes no task, because it only makes
 /// slots later.
 ///
-/// A wake-up is only a hint to look again. None is lost: a task that first calls [`set`](Watch::set) and then looks at
-/// the schedule is woken by every change that it has not seen. Each wake-up needs another call of `set`.
+/// A wake-up is only a hint to look again. No change is lost: a task that first calls [`set`](Watch::set) and then
+/// looks at the schedule is woken by every change that it has not seen. Each wake-up needs another call of `set`.
 ///
 /// ```
 /// use nanopace::driver::Drive;

@@ -89,7 +89,7 @@ impl Engine {
     }
 
     /// Starts only the slot that is held, or the next slot if none is held. A slot that can't start by `limit` stays
-    /// held. With `i64::MIN` as the limit, that is every slot that is not due now.
+    /// held. If the limit is `i64::MIN`, every slot that is not due now stays held.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,

@@ -236,7 +236,7 @@ impl fmt::Display for Ended {
 pub enum Refused {
     /// The pacer has been closed; it will never grant again.
     Closed,
-    /// The schedule has no slot left, or not as many as were asked for.
+    /// The schedule has no slot left, or fewer slots than the caller wants.
     Finished,
     /// The pacer is paused. It is not known when it will be resumed.
     Paused,

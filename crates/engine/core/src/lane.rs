@@ -37,13 +37,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Lane {
     pacer: Pacer,
-    /// Slots that it has taken, all of them due.
+    /// Slots that the lane has taken, all of them due.
     run: Run,
-    /// Slots that it has taken where they lie unevenly. It has such slots only while the run has none.
+    /// Slots that the lane has taken where slots lie unevenly. The block has slots only while the run has none.
     block: Option<Box<Block>>,
     /// The number of slots in the run or block when it was taken.
     taken: u64,
-    /// The range of the run, for others to see.
+    /// The range of the run, which the timeline reads.
     held: Arc<LaneRun>,
     pace: Pace,
 }

@@ -2,7 +2,7 @@
 
 use crate::Shard;
 
-/// A stretch of a load, and which of its slots this process has, for [`Drive::lease`](crate::driver::Drive::lease).
+/// A stretch of a load, and this process's slots on that stretch, for [`Drive::lease`](crate::driver::Drive::lease).
 ///
 /// It begins where the lease before it in the list ends. The first one begins at the slot that is passed to
 /// [`Drive::lease`](crate::driver::Drive::lease).

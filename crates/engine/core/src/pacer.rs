@@ -48,7 +48,7 @@ impl Pacer {
     ///
     /// # Errors
     /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep wake up and
-    /// get it too.
+    /// get this error, too.
     ///
     /// # Examples
     /// ```

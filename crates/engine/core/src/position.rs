@@ -16,7 +16,7 @@ pub(crate) const REACH: i64 = 1 << 62;
 /// How late or early slots may be on the schedule, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// How far position `b` lies after position `a`, in ticks; negative if it lies before it.
+/// How far position `b` lies after position `a`, in ticks; negative if `b` lies before `a`.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }

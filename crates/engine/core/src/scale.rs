@@ -6,10 +6,10 @@
 use crate::position::REACH;
 use std::num::NonZeroU8;
 
-/// Parts of ticks are in units of 2^-31.
+/// The binary places of a part of a tick, which is in units of 2^-31.
 pub(crate) const PART_BITS: u32 = 31;
 
-/// A roomy mantissa's highest bit.
+/// The highest bit of a [`roomy`](Scale::roomy) mantissa.
 const ROOMY_BITS: i32 = 61;
 
 /// Nanoseconds per tick: `mantissa / 2^bits`.
@@ -21,12 +21,11 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The scale just below `numerator / denominator` nanoseconds per tick. Both are positive and
-    /// below 2^127.
+    /// The scale just below `numerator / denominator` nanoseconds per tick. Both numbers are positive and below 2^127.
     ///
-    /// It is always below the ratio, never equal to it: a span of exactly x ns then takes slightly less than x, so the
-    /// next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a shift and an addition of one,
-    /// without a case for whole numbers.
+    /// The scale is always below the ratio, never equal to it: a span of exactly x ns then takes slightly less than x,
+    /// so the next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a shift and an addition
+    /// of one, without a case for whole numbers.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
         if (numerator | denominator) >> 63 == 0 {
             return Scale::from_small_ratio(numerator, denominator);
@@ -62,8 +61,8 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// The scale at or just below `nanos` nanoseconds per tick, which are positive. There is room in its
-    /// mantissa for twice as much.
+    /// The scale at or just below `nanos` nanoseconds per tick, a positive number. Its mantissa has room for twice as
+    /// much.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     pub(crate) fn roomy(nanos: f64) -> Scale {
         let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);
@@ -127,7 +126,7 @@ impl Scale {
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
     }
 
-    /// Which part of a tick `nanos` are, in units of 2^-[`PART_BITS`]; less than a tick.
+    /// `nanos` as a part of a tick, in units of 2^-[`PART_BITS`]; less than a tick.
     pub(crate) fn part(self, nanos: u64) -> u128 {
         if self.fraction_bits() >= 64 {
             return 0; // A tick lasts less than a nanosecond, so whole nanoseconds hold no part of one.
@@ -137,7 +136,7 @@ impl Scale {
         part.min((1 << PART_BITS) - 1)
     }
 
-    /// How long such a part of a tick takes, rounded down.
+    /// How many nanoseconds such a part of a tick takes, rounded down.
     pub(crate) fn nanos_of_part(self, part: u128) -> i64 {
         let nanos = (part * u128::from(self.mantissa)) >> (self.fraction_bits() + PART_BITS);
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -154,11 +153,11 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A scale is just below its ratio: by one part in 2^63 at most, and never at it.
+        /// A scale is just below its ratio: by at most one part in 2^63, and never equal to it.
         #[test]
         fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20, shift in 0..60) {
             let scale = Scale::from_ratio(numerator, denominator);
-            // In large numbers and in small ones.
+            // The same ratio of larger numbers has the same scale.
             prop_assert_eq!(Scale::from_ratio(numerator << shift, denominator << shift), scale);
             prop_assert!(scale.mantissa >= 1 << 63 && scale.shifts().contains(&0));
             let exact = numerator << scale.fraction_bits();

@@ -81,7 +81,8 @@ pub(crate) struct Schedule {
     end: End,
     /// The revision in which the end was last computed, and the position of the end then.
     found_end: Cell<(u64, Option<u64>)>,
-    /// While time is owed: the segment that pays it back. A slot may start when this segment has reached it, too.
+    /// The segment on which owed time is paid back; none if no time is owed. A slot may start when this segment has
+    /// reached it, too.
     catch_up: Option<Segment>,
     /// Slots up to this position count as started and are not judged again. Kept up to date only under a late policy.
     settled: u64,

@@ -1,9 +1,9 @@
 //! Shapes of loads: convert time to counts, and counts to time.
 //!
-//! A shape is a tree. Its leaves are curves whose rate never falls, or such curves backwards in time, so that every
-//! formula is a sum of positive terms. All counts are sums of the leaves' counts. The time of a count is computed from
-//! counts at moments alone: it is estimated, and then corrected until it is the first nanosecond at which the count is
-//! reached.
+//! A shape is a tree. Its leaves are curves. If a curve has a formula, its rate never falls, so that the formula is a
+//! sum of positive terms; falling rates are such curves backwards in time. All counts are sums of the leaves' counts.
+//! The time of a count is computed from counts at moments alone: it is estimated, and then corrected until it is the
+//! first nanosecond at which the count is reached.
 
 mod compose;
 mod custom;
@@ -123,13 +123,13 @@ impl Shape {
         Some(self.time_of_count(count)).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// Slots per second after this time, as [`rate_at`](Shape::rate_at).
+    /// Slots per second after this time, like [`rate_at`](Shape::rate_at).
     pub(crate) fn rate_at_ns(&self, elapsed_ns: i64) -> f64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0.0, |here| here.leaf.rate_hz(here.since_ns))
     }
 
-    /// Whether the other is a copy of the same shape.
+    /// Whether `other` is a copy of this shape, and not one that was built separately.
     pub(crate) fn is_same(&self, other: &Shape) -> bool {
         Arc::ptr_eq(&self.program, &other.program)
     }
@@ -141,20 +141,20 @@ impl Shape {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// How many slots there are after this time: 0 before the beginning, all after the end.
+    /// How many slots have come after this time: 0 before the beginning, all after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
 
-    /// When the slot that lies at `count` starts: in the first nanosecond at which the count is reached; or if exactly
-    /// `count` slots have come then and the rate is zero, when it rises again. `i64::MAX`: never. There is no slot at
+    /// When the slot at `count` starts: in the first nanosecond at which the count is reached. If exactly `count` slots
+    /// have come then and the rate is zero, it starts when the rate rises again. `i64::MAX` if never. No slot lies at
     /// the count of the whole shape or after it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
     }
 
-    /// [`time_of_count`](Shape::time_of_count) by exact numbers.
+    /// [`time_of_count`](Shape::time_of_count) with exact numbers.
     fn exact_time_of_count(&self, count: Count) -> i64 {
         if self.duration_ns() < i64::MAX && count >= whole(self.program.total()) {
             return i64::MAX;
@@ -165,21 +165,21 @@ impl Shape {
         if is_early { flat_until_ns } else { time_ns }
     }
 
-    /// Whether the slot at `count`, the shape's count by then, has not come: the rate has been zero since, or there is
-    /// no such slot.
+    /// Whether the slot at `count`, which is the shape's count at `elapsed_ns`, has not come, because the rate has been
+    /// zero since the count was reached or there is no such slot.
     pub(crate) fn is_waiting_at_ns(&self, elapsed_ns: i64, count: Count) -> bool {
         let elapsed_ns = elapsed_ns.max(0);
         let is_flat = self.program.flat_until(elapsed_ns) > elapsed_ns;
         (is_flat || count >= whole(self.program.total())) && self.time_of_count(count) > elapsed_ns
     }
 
-    /// `i64::MAX`: it never ends.
+    /// How long the shape lasts; `i64::MAX` if it never ends.
     pub(crate) fn duration_ns(&self) -> i64 {
         self.program.time_ns()
     }
 
     /// How long from `elapsed_ns` on the chord of time by count stays within 1 ns of the curve: a lower bound, at least
-    /// 1; `i64::MAX` after the end. The second value is whether the rate falls there.
+    /// 1; `i64::MAX` after the end. The second value shows whether the rate falls there.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns, .. }| {
@@ -193,8 +193,8 @@ impl Shape {
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero where a chord
-    /// is as good, or that is not known.
+    /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero if a chord is
+    /// as good, or the length is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))

@@ -38,8 +38,8 @@ pub(crate) struct Sleeper {
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// The sleepers, by the positions of their slots. A slot has one owner, which leaves before the slot
-    /// gets another.
+    /// The sleepers, by the positions of their slots. A slot has one owner at a time, which leaves before the slot gets
+    /// another owner.
     asleep: BTreeMap<u64, Sleeper>,
     /// Sleepers that have been chosen and removed, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
@@ -91,7 +91,7 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Enters a sleeper for the slot at `position`; false if its plan is outdated.
+    /// Enters a sleeper for the slot at `position`. Returns false if the sleeper's plan is outdated.
     pub(crate) fn enter(
         &self,
         position: u64,
@@ -106,7 +106,7 @@ impl Sleepers {
         is_current
     }
 
-    /// Removes a sleeper that has woken, and wakes the next one that has to be.
+    /// Removes a sleeper that has woken, and unparks the next sleeper that was chosen to be woken.
     pub(crate) fn leave(&self, position: u64) {
         let mut registry = self.0.lock();
         registry.asleep.remove(&position);
@@ -133,7 +133,8 @@ impl Sleepers {
         WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
-    /// The sleepers that a change moves; `release` returns when a slot may start now.
+    /// Chooses the sleepers whose slots may start earlier than they planned, and those whose slots can't start by their
+    /// deadlines any more. `release` returns when a slot may start now.
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
@@ -144,7 +145,7 @@ impl Sleepers {
         registry.choose(positions)
     }
 
-    /// The sleepers whose slots now lie after the end.
+    /// Chooses the sleepers whose slots now lie after the end.
     pub(crate) fn behind_end(&self, ends_before: impl Fn(u64) -> bool) -> WakeUps {
         let mut registry = self.0.lock();
         let positions: Vec<u64> =
@@ -158,13 +159,13 @@ impl Sleepers {
         last_up_to(asleep, to).is_some_and(|(&last, _)| ticks_between(from, last) >= 0)
     }
 
-    /// All sleepers.
+    /// Chooses all sleepers.
     pub(crate) fn all(&self) -> WakeUps {
         self.moved(|_| i64::MIN)
     }
 
-    /// For `slots` slots from `position` on that have come back, returns as many sleepers with later slots: the latest
-    /// ones, so that those that start sooner keep their slots.
+    /// Chooses sleepers for `slots` slots that have come back, from `position` on: as many sleepers with later slots,
+    /// beginning with the latest slot, so that sleepers that start sooner keep their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
@@ -177,7 +178,7 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Removes these sleepers to be woken, and returns the first ones, with all tasks that watch.
+    /// Moves these sleepers to `to_be_woken`. Returns the first of all that are to be woken, with all tasks that watch.
     fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

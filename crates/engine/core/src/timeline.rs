@@ -5,8 +5,8 @@
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
 //! starts slots that are known to be due ([`published`]). All other slots that lie evenly start by a plan ([`open`]),
-//! except those in the runs of lanes. Where slots lie unevenly there is no published stretch. There, slots are drawn
-//! under the lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
+//! except those in the runs of lanes. Where slots lie unevenly, no stretch is published, and slots are drawn under the
+//! lock: for all callers ([`drawn`]) or for one lane (a block, [`guarded`]).
 //!
 //! Under a late policy each start may move the slots after it. So starts are judged one after the other, each on its
 //! own reading of the clock, under the lock ([`guarded`]). The same holds while the pacer is paused, and while slots
@@ -23,17 +23,18 @@
 //! | `held` | the caller that takes, starts or gives back a slot, under locks of its own | the holder of the lock |
 //! | `sleepers` | the caller that sleeps, under a lock of its own | the holder of the lock |
 //!
-//! * **Order of locks.** The lock, `locked`, comes first. Under it, those of `held` and `sleepers` are taken for a
-//!   moment each, never two at once. There is one exception: each lane's run is read under the list of lanes. No waker
-//!   and no thread is woken under any of these locks.
-//! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If it is the
-//!   same, the reading belongs to that schedule, and a plan made by it is valid until the version changes.
+//! * **Order of locks.** The lock, `locked`, comes first. Under it, the locks of `held` and `sleepers` are taken for a
+//!   moment each, never two at once. There is one exception: each lane's run is read under the lock of the list of
+//!   lanes. No waker and no thread is woken under any of these locks.
+//! * **Order of reading.** Without the lock: first the version, then the clock, then the version again. If both
+//!   versions are the same, the reading belongs to that schedule, and a plan made by it is valid until the version
+//!   changes.
 //! * **Order of changing.** A change takes the lock, withdraws the published state, reads the clock, changes the
 //!   schedule, looks for the sleepers that it moves, and publishes the new state. So no caller starts a slot by the old
 //!   schedule on a reading that was made after the change.
-//! * **Readings.** No start has an earlier reading than one that its caller can know of: a caller takes the later of
-//!   its clock's reading and the last one that was reported.
-//! * **Slots.** A slot has at most one holder. It becomes another caller's only after its holder has given it back.
+//! * **Readings.** The reading of a start is never earlier than another reading that its caller can know of: a caller
+//!   takes the later of its clock's reading and the last reported reading.
+//! * **Slots.** A slot has at most one holder. Another caller can get the slot only after its holder has given it back.
 
 mod attempt;
 mod drawn;
@@ -105,17 +106,17 @@ pub(crate) struct Totals {
     pub(crate) overdue: u64,
 }
 
-/// The figures that limit how long a caller may sleep on after its slot is due.
+/// The figures that limit how long a caller may go on sleeping after its slot is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
-    /// How far apart the process's slots are, on average, in nanoseconds.
+    /// The average distance between the process's slots, in nanoseconds.
     pub(crate) interval_ns: i64,
-    /// The lateness up to which the policy does nothing.
+    /// The lateness up to which the policy does nothing, in nanoseconds.
     pub(crate) tolerated_ns: i64,
 }
 
 impl Timeline {
-    /// A timeline of which no slot has been claimed. `now` is a reading of the clock.
+    /// A timeline without any claimed slot. `now` is a reading of the clock.
     pub(crate) fn new(schedule: Schedule, now: i64, lead_ns: i64) -> Timeline {
         let timeline = Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
@@ -142,8 +143,8 @@ impl Timeline {
         self.published.is_closed()
     }
 
-    /// Now, and never before a start that the caller can know of: readings on two processors may be out of order by
-    /// some hundred nanoseconds.
+    /// The current time, never earlier than a start that the caller can know of. (Readings on two processors may be out
+    /// of order by some hundred nanoseconds.)
     #[inline]
     pub(crate) fn now(&self, clock: &dyn Clock) -> Nanos {
         clock.now().max(Nanos::from_nanos(self.published.reading()))
@@ -157,7 +158,7 @@ impl Timeline {
         Grant::at(now, now, u64::MAX)
     }
 
-    /// Reports the clock's reading to all threads, and how far claims have come.
+    /// Reports the clock's reading and the next position to be claimed to all threads.
     #[inline]
     fn report(&self, now: i64) {
         self.published.report_at(self.next(), now);
@@ -210,7 +211,7 @@ impl Timeline {
         self.claim_in(|position| bent.grant(position))
     }
 
-    /// Claims the next slot by one addition, and grants it if `grant` does.
+    /// Claims the next slot by one addition, and starts it if `grant` returns a grant for its position.
     #[inline]
     fn claim_in(&self, grant: impl FnOnce(u64) -> Option<Grant>) -> Result<Grant, NotGranted> {
         // Relaxed: a claim must be unique, not ordered; nothing is published through the word.
@@ -234,8 +235,7 @@ impl Timeline {
         self.allocated.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
     }
 
-    /// Takes the next `slots` slots in a row, whenever they are due. They are held until they start or are given
-    /// back.
+    /// Takes the next `slots` slots in a row, due or not. They are held until they start or are given back.
     pub(crate) fn claim(&self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         if slots != 1 || !self.published.is_open() {
             return self.under_lock().claim(slots, clock);
@@ -250,7 +250,7 @@ impl Timeline {
         self.under_lock().confirm(claimed)
     }
 
-    /// Adds a place for the run of one more lane.
+    /// Adds a lane, and returns the place of its run.
     pub(crate) fn lane(&self) -> Arc<LaneRun> {
         self.held.lane()
     }
@@ -260,8 +260,8 @@ impl Timeline {
         self.under_lock().is_finished()
     }
 
-    /// When the slot `slots` places after the next free one is due; `i64::MAX` while paused, and for a slot
-    /// that is not known yet or never comes.
+    /// When the slot `slots` slots after the next free slot is due; `i64::MAX` while paused, and for a slot that is not
+    /// known yet or never comes.
     pub(crate) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
@@ -277,7 +277,7 @@ impl Timeline {
         self.under_lock().row_due(slots)
     }
 
-    /// How far apart slots are, and how much lateness the policy tolerates.
+    /// The average distance between slots, and the lateness that the policy tolerates.
     pub(crate) fn spacing(&self) -> Spacing {
         match self.published.snapshot() {
             Some(snapshot) => {
@@ -338,17 +338,17 @@ impl Timeline {
         }
     }
 
-    /// Changes the schedule in one step, and wakes the sleepers that this moves.
+    /// Changes the schedule in one step, and wakes the sleepers whose slots the change moves.
     pub(crate) fn change(&self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
         self.under_lock().change(clock, edit);
     }
 
-    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. False if a
-    /// slot there has been claimed. A slot whose intended start has come, or comes within the
-    /// [lead](Timeline::furthest_lead_ns), counts as claimed. In an open loop it may be granted without the lock
-    /// meanwhile. Under a late policy it counts too, even while it waits because time is owed. The clock's readings on
-    /// two processors may differ by some hundred nanoseconds: a slot that becomes due within that time may start
-    /// anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
+    /// Gives this process its share by `shard`, from the slot with the number `from` in the whole load on. Returns
+    /// false if a slot from there on has been claimed. A slot whose intended start has come, or comes within the
+    /// [lead](Timeline::furthest_lead_ns), counts as claimed: in an open loop it may be granted without the lock
+    /// meanwhile. Under a late policy such a slot counts as claimed, too, even while it waits because time is owed. The
+    /// clock's readings on two processors may differ by some hundred nanoseconds: a slot that becomes due within that
+    /// time may start anyway. Model: `a_slot_that_is_due_stays_with_its_process`.
     pub(crate) fn set_shard(&self, clock: &dyn Clock, shard: Shard, from: u64) -> bool {
         let mut is_set = false;
         self.change(clock, |schedule, now| {
@@ -364,9 +364,9 @@ impl Timeline {
         self.lead_ns.saturating_add(FIT_ERROR_NS)
     }
 
-    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on. False
-    /// if a slot there may have started. Slots that callers hold and that may not start yet move, as they do with a
-    /// change of rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
+    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on. Returns
+    /// false if a slot from there on may have started. Slots that callers hold and that may not start yet move, as they
+    /// do with a change of rate. Models: `a_lease_reaches_waiting_callers`, `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
         let lead_ns = self.furthest_lead_ns();

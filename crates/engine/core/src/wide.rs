@@ -112,8 +112,8 @@ impl Mul for U256 {
 impl Div for U256 {
     type Output = U256;
 
-    /// The quotient, rounded down. Each step makes the remainder smaller by a factor of 2^49. It uses an estimate of
-    /// the quotient that is never above it.
+    /// The quotient, rounded down. Each step makes the remainder smaller by a factor of 2^49. Each step uses an
+    /// estimate of the quotient that is never above the true quotient.
     fn div(self, divisor: U256) -> U256 {
         if self.high == 0 && divisor.high == 0 {
             return U256::from(self.low / divisor.low);

@@ -15,7 +15,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 const PACER_BYTES: usize = 4 << 10;
 /// A pacer with the random numbers of the slots around the next one.
 const UNEVEN_BYTES: usize = 6 << 10;
-/// The memory of such a pacer on a shape, with a caller that has waited.
+/// The memory of an uneven pacer on a shape, with a caller that has waited.
 const SHAPED_BYTES: usize = 7 << 10;
 const LANE_BYTES: usize = 256;
 /// A lane with the intended starts of the slots that it takes at once where they lie unevenly.
@@ -59,7 +59,7 @@ fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     pacer
 }
 
-/// A pacer of uneven slots on a shape. It has also waited for a slot.
+/// A pacer of uneven slots on a shape, with a caller that has waited for a slot.
 fn shaped(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let shape: Shape = "ramp 1k/s..1M/s 1h, hold 1M/s 1h".parse().expect("a shape");
     let pacer = Pacer::shaped(shape).arrivals(arrivals).clock(clock.clone()).build();

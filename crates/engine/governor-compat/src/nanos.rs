@@ -96,7 +96,7 @@ impl Mul<u64> for Nanos {
 impl Div for Nanos {
     type Output = u64;
 
-    /// How many times `other` fits in; zero if `other` is zero.
+    /// How often `other` fits into this span; zero if `other` is zero.
     fn div(self, other: Nanos) -> u64 {
         self.0.checked_div(other.0).unwrap_or(0)
     }

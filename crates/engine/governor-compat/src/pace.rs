@@ -66,8 +66,8 @@ impl Pace {
         n.get().saturating_mul(self.slots_per_cell)
     }
 
-    /// Created where it is first needed, so that its timer is in that runtime. None if the system has no resources left
-    /// for a timer.
+    /// The line of tasks. It is created by the task that first needs it, so that its timer is in that task's runtime.
+    /// None if the system has no resources left for a timer.
     fn line(&self) -> Option<&AsyncPacer> {
         if self.line.get().is_none() {
             let line = AsyncPacer::new(self.pacer.clone()).ok()?;

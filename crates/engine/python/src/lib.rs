@@ -39,7 +39,8 @@ mod _nanopace {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // `PyO3` panics if a signal handler raises while a call imports this, so no call imports it.
+        // `PyO3` panics if a signal handler raises an error while a call imports `datetime`. So `datetime` is imported
+        // here.
         module.py().import("datetime")?;
         module.setattr("__version__", env!("CARGO_PKG_VERSION"))
     }

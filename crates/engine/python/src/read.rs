@@ -61,7 +61,7 @@ pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// The value as a float; None if it can't be one. A number that is too large can't.
+/// The value as a float; None if it is not a number. An integer that is too large for a float becomes NaN.
 pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Ok(Some(float.value()));
@@ -73,7 +73,7 @@ pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     Ok(number.and_then(|number| number.extract().ok()))
 }
 
-/// The value as a whole number; None if it can't be one.
+/// The value as a whole number; None if it is not one.
 fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     if is_bool(value) {
         return Ok(None);
@@ -85,7 +85,8 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>
     Ok(number.and_then(|number| number.cast_into().ok()))
 }
 
-/// In Python a bool is a whole number. Here it is a mistake.
+/// Whether the value is a bool. Python accepts a bool as a whole number, but as an argument of this module it is a
+/// mistake.
 fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }

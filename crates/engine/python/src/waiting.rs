@@ -26,8 +26,8 @@ pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Na
     Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
 }
 
-/// Pauses without the interpreter's lock until the slot is due, in slices, and starts it when it has the lock and no
-/// signal handler has raised an error. Otherwise the slot goes back.
+/// Pauses in slices, without the interpreter's lock, until the slot is due. Then takes the lock and starts the slot. If
+/// a signal handler raises an error, the slot goes back.
 pub(crate) fn wait(
     py: Python<'_>,
     deadline: Option<Nanos>,
@@ -45,7 +45,7 @@ pub(crate) fn wait(
     }
 }
 
-/// Checks whether a caller goes on waiting after a refusal. Otherwise returns the error.
+/// Checks whether a caller waits again after a refusal. Otherwise returns the error.
 pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()> {
     match refusal {
         Refused::NotUntil(due) if deadline.is_some_and(|end| end < due) => {

@@ -24,7 +24,7 @@ pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    /// The state for one key, if that state is more than a word. No other key shares this value then.
+    /// The state for one key, if that state is more than a word. Then this value is for that key alone.
     own: Option<LimitsState>,
 }
 

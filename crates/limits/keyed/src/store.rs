@@ -91,8 +91,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     }
 
     pub(crate) fn keys(&self) -> usize {
-        // Relaxed: an insertion compares for itself, in `reserve`. This number may be outdated when it is returned, so
-        // there is no model.
+        // Relaxed: no insertion relies on this number: `reserve` checks the bound itself. This number may be outdated
+        // when it is returned, so there is no model.
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
@@ -101,15 +101,15 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     /// sweep checks at most `cells` cells of tables, beginning with the shard after the last one of the previous sweep,
     /// and returns the number of removed keys. In each shard it continues where that shard's last clean-up ended.
     ///
-    /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile: those take some of the shards. Only
-    /// one shard is locked at a time. A table that has become four times too large gives its memory back.
+    /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile, which check some of the shards instead.
+    /// Only one shard is locked at a time. A table that has become four times too large gives its memory back.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
             if cells == 0 {
                 break;
             }
-            // Relaxed: it only spreads sweeps over the shards, so there is no model.
+            // Relaxed: this number only spreads sweeps over the shards, so there is no model.
             let index = self.swept.fetch_add(1, Relaxed) % self.shards.len() as u64;
             #[expect(clippy::cast_possible_truncation, reason = "less than there are shards")]
             let mut shard = lock(&self.shards[index as usize]);
@@ -221,7 +221,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         None
     }
 
-    /// The shard of a hash. It depends on other bits than the shard's table, which uses the lowest and the highest.
+    /// The shard of a hash. The shard depends on the middle bits of the hash, because the shard's table uses the lowest
+    /// and the highest.
     fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
         let share = (hash >> 20) & u64::from(u32::MAX);
         &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
@@ -230,8 +231,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     /// Reserves room for one more key, if there is any.
     fn reserve(&self) -> Result<(), KeyRejected> {
         let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
-        // Relaxed: the count publishes nothing; what counts is that it is raised from the value
-        // that was compared with the bound. Model: `keys_stay_within_their_bound`.
+        // Relaxed: the count publishes nothing, and the update succeeds only if the count still has the value that was
+        // compared with the bound. Model: `keys_stay_within_their_bound`.
         let reserved = self.keys.fetch_update(Relaxed, Relaxed, one_more);
         reserved.map(drop).map_err(|_| self.too_many())
     }

@@ -194,7 +194,7 @@ fn phase_name(rate: u64) -> String {
     if rate == 0 { "pause".to_owned() } else { format!("{rate}/s") }
 }
 
-/// Writes a row for each limiter, with its admitted requests in each phase and in all.
+/// Writes a row for each limiter, with its admitted requests in each phase and in total.
 fn write_comparison(text: &mut String, limiters: Vec<Limiter>) {
     let row = |text: &mut String, name: &str, cells: &[String]| {
         let cells: Vec<_> = cells.iter().map(|cell| format!(" {cell:>5}")).collect();

@@ -88,7 +88,7 @@ pub struct Standing {
     pub limit: u64,
     /// The most that would be admitted now.
     pub remaining: u64,
-    /// The time after which the whole limit would be admitted at once, if no request came before.
+    /// The time after which the whole limit is admitted at once, if no request comes before.
     pub reset: Duration,
 }
 
@@ -100,8 +100,8 @@ pub struct Standing {
 /// # Header fields
 ///
 /// [`retry_after`](Decision::retry_after) is the field `Retry-After` of RFC 9110, section 10.2.3.
-/// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields `RateLimit`
-/// and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole
+/// [`rate_limit`](Decision::rate_limit) and [`rate_limit_policy`](Decision::rate_limit_policy) are the fields
+/// `RateLimit` and `RateLimit-Policy` of the IETF's `draft-ietf-httpapi-ratelimit-headers-10`. All of them count whole
 /// seconds, rounded up.
 ///
 /// ```
@@ -167,7 +167,7 @@ impl Decision {
         self.standing.remaining
     }
 
-    /// The time after which the whole limit would be admitted at once, if no request came before.
+    /// The time after which the whole limit is admitted at once, if no request comes before.
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
@@ -216,7 +216,7 @@ fn seconds(span: Duration) -> u64 {
     integer(span.as_secs() + u64::from(span.subsec_nanos() > 0))
 }
 
-/// The largest integer of a structured field has 15 digits (RFC 9651, section 3.3.1).
+/// The number as an integer of a structured field, which has at most 15 digits (RFC 9651, section 3.3.1).
 fn integer(number: u64) -> u64 {
     number.min(999_999_999_999_999)
 }

@@ -240,7 +240,7 @@ impl Limits {
     }
 }
 
-/// Requests that wait, and requests that come while others wait.
+/// Decisions on requests that wait, and on requests that come while others wait.
 #[cfg(feature = "std")]
 impl Limits {
     /// Admits a waiting request, if it fits. Otherwise nothing is counted, not even by limits that count

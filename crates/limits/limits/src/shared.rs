@@ -79,8 +79,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
     }
 
     fn seen(&self) -> u64 {
-        // Relaxed: the word is all there is; nothing else is published through it. Model:
-        // `one_word_admits_no_more`.
+        // Relaxed: the word is the whole state; nothing else is published through it. Model: `one_word_admits_no_more`.
         self.state.load(Relaxed)
     }
 
@@ -90,9 +89,8 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         loop {
             let mut state = R::State::from(seen);
             self.rule.try_acquire(&mut state, now, n)?;
-            // Relaxed: as in `seen`; what counts is that the word is still the one that the
-            // decision was made on. Its partner is itself, in another thread. Model:
-            // `one_word_admits_no_more`.
+            // Relaxed: as in `seen`. The exchange succeeds only if the word is still the one on which the decision was
+            // made. The partner is this exchange in another thread. Model: `one_word_admits_no_more`.
             match self.state.compare_exchange_weak(seen, state.into(), Relaxed, Relaxed) {
                 Ok(_) => return Ok(seen),
                 Err(newer) => seen = newer,

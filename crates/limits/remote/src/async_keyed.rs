@@ -52,13 +52,13 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         &self.keyed
     }
 
-    /// [`RemoteKeyed::trouble`], of the connection that tasks share.
+    /// The reason for the store's last failure, like [`RemoteKeyed::trouble`], on the connection that tasks share.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.store.trouble()
     }
 
-    /// [`RemoteKeyed::try_acquire`].
+    /// Like [`RemoteKeyed::try_acquire`], for tasks.
     ///
     /// # Errors
     /// [`RemoteRejected`].
@@ -66,7 +66,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         self.try_acquire_costs(key, 1).await
     }
 
-    /// [`RemoteKeyed::try_acquire_costs`].
+    /// Like [`RemoteKeyed::try_acquire_costs`], for tasks.
     ///
     /// # Errors
     /// [`RemoteRejected`].
@@ -78,7 +78,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         Ok(self.decide_costs(key, costs).await?.answer()?)
     }
 
-    /// [`RemoteKeyed::decide`].
+    /// Like [`RemoteKeyed::decide`], for tasks.
     ///
     /// # Errors
     /// [`RemoteRejected`] if there is no decision.
@@ -86,7 +86,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
         self.decide_costs(key, 1).await
     }
 
-    /// [`RemoteKeyed::decide_costs`].
+    /// Like [`RemoteKeyed::decide_costs`], for tasks.
     ///
     /// # Errors
     /// [`RemoteRejected`] if there is no decision.

@@ -43,7 +43,7 @@ pub enum RemoteError {
     /// The number of processes in [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) is zero.
     #[error("a local share needs the number of processes: write 1 or more")]
     Share,
-    /// Tokens cannot be taken ahead for that time.
+    /// Tokens cannot be taken ahead for the time `ahead`.
     #[error("tokens can be taken 1 ms to 10 s ahead, not {ahead:?}")]
     Ahead {
         /// The argument of [`leased`](crate::RemoteBuilder::leased).
@@ -93,8 +93,8 @@ pub enum UnsupportedLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The store was not called, because it has failed several times. It is called again in the background.
-    /// [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
+    /// The store was not called, because it has failed several times. This process calls the store again in the
+    /// background. [`trouble`](crate::RemoteKeyed::trouble) returns the reason.
     #[error("the store has failed and is not called until it responds again")]
     Broken,
     /// The store has not responded in time. It may have counted the request.
@@ -103,8 +103,8 @@ pub enum StoreError {
     /// The connection could not be made, or was lost. The store may have counted the request.
     #[error("no connection to the store ({0})")]
     Connection(io::ErrorKind),
-    /// The store's memory is full, so admitted requests cannot be counted. It still rejects requests, which needs no
-    /// memory.
+    /// The store's memory is full, so admitted requests cannot be counted. The store still rejects requests, because
+    /// rejections need no memory.
     #[error("the store's memory is full (OOM), so it cannot count admitted requests")]
     Full,
     /// The store has responded with an error, such as `READONLY`, `LOADING`, `WRONGPASS`, `NOAUTH` or `MOVED`.

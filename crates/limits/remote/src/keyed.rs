@@ -36,10 +36,10 @@ use std::sync::Arc;
 ///   for each process. Tokens that are lost on the way, or cannot be given back, are missing until the limits bring
 ///   them again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token,
 ///   and no more than half of this process's part of the remaining tokens.
-/// * Unused tokens are given back when they expire, and when the limiter is dropped. They then count as much as a
-///   refunded [`reservation`](nanopace_limits::Reservation).
+/// * Unused tokens are given back when they expire, and when the limiter is dropped. Tokens that were given back count
+///   as much as a refunded [`reservation`](nanopace_limits::Reservation).
 ///
-/// The clocks of processes and the store are assumed to run equally fast. They need not show the same time.
+/// The clocks of processes and the store are assumed to run equally fast. The clocks need not show the same time.
 ///
 /// # When the store is lost
 ///

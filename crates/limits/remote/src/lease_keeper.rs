@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 8;
 pub(crate) struct LeaseKeeper<C: LimitsOf<str> + 'static> {
     store: Remote,
     core: Core<C>,
-    /// This process's name among those that lease.
+    /// This process's name among the processes that lease.
     name: String,
     /// Dropped to end the thread.
     _stop: Sender<()>,

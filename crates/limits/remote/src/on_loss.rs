@@ -34,10 +34,10 @@ pub enum OnLoss {
     /// Requests are admitted, except those that are too large for the limits.
     Allow,
     /// This process decides on requests, by its part of the limits. The number is the number of processes, 1 or more.
-    /// Each limit's rate and burst is divided by it; a burst, or a window's count, of less than one is one. The counts
-    /// in the store are not known for these decisions. Moments, as in `NotUntil`, are then those of this process's
-    /// clock and not the store's. At most 65 536 keys are stored at a time, in full length, and new keys beyond that
-    /// number are rejected.
+    /// Each limit's rate and burst is divided by this number. A burst or a window's count that would be less than one
+    /// is one. The counts in the store are not known for these decisions. Moments, as in `NotUntil`, are then those of
+    /// this process's clock and not the store's. At most 65 536 keys are stored at a time, in full length, and new keys
+    /// beyond that number are rejected.
     LocalShare(u32),
 }
 

@@ -38,8 +38,8 @@ impl Remote {
     /// Connects to the store.
     ///
     /// # Errors
-    /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Store`] if the store cannot be reached within two seconds, or
-    /// returns an error, and [`RemoteError::Thread`].
+    /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Store`] if the store cannot be reached within two
+    /// seconds, or returns an error, and [`RemoteError::Thread`].
     pub fn connect(url: &str) -> Result<Self, RemoteError> {
         let store = Self::lazy(url)?;
         store.owner.pool.wait_for_connection()?;

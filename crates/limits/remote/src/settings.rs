@@ -7,8 +7,8 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 
 /// Timeouts and the number of connections. Two failed decisions in a row open the breaker.
 ///
-/// A timeout is exact in tasks, except for a millisecond or two. In threads the system counts it: on Linux in ticks
-/// of its own, often of 4 ms, of which up to two are added.
+/// In tasks, a timeout is exact except for a millisecond or two. In threads, the operating system measures the timeout:
+/// Linux uses ticks, often of 4 ms, and adds up to two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The timeout of a decision; none if it follows the round trips.

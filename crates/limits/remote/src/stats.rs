@@ -16,7 +16,7 @@ pub struct Stats {
     pub leased: u64,
     /// Tokens that the store may have counted, and that no request has used. These are the tokens of requests whose
     /// response was lost, including the tokens that these requests would have taken ahead, and tokens that could not be
-    /// given back. At most this number of requests was not admitted for that reason.
+    /// given back. At most this number of requests was rejected because of such tokens.
     pub lost: u64,
 }
 
@@ -57,7 +57,7 @@ impl Counters {
     }
 }
 
-/// Tokens of a request that was sent and has no response yet. They are lost if this is dropped.
+/// Tokens of a request that was sent and has no response yet. If this value is dropped, the tokens count as lost.
 #[derive(Debug)]
 pub(crate) struct AtRisk<'a> {
     pub(crate) tokens: u64,

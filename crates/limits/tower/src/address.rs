@@ -144,8 +144,8 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// For a server that clients reach through `proxies` proxies, which write `X-Forwarded-For`. With 0 there is never
-    /// a key.
+    /// For a server that clients reach through `proxies` proxies, which write `X-Forwarded-For`. With 0 proxies, no
+    /// request has a key.
     #[must_use]
     pub fn behind(proxies: usize) -> Forwarded {
         let field = HeaderName::from_static("x-forwarded-for");

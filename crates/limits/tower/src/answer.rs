@@ -36,8 +36,8 @@ pub trait Answer<R> {
 /// in any case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text, because their clients read
 /// the HTTP status.
 ///
-/// The body type of the response has to implement `From<String>`, as that of axum does. That of tonic does not: a
-/// server with tonic alone uses [`LimitLayer::grpc`](crate::LimitLayer::grpc).
+/// The body type of the response has to implement `From<String>`, as axum's body type does. Tonic's body type does not:
+/// a server with tonic alone uses [`LimitLayer::grpc`](crate::LimitLayer::grpc).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextOrGrpc;
 

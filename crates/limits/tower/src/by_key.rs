@@ -71,8 +71,8 @@ where
 /// [`LimitLayer::without_key`](crate::LimitLayer::without_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
-    /// The request is rejected. This is the default, because otherwise a client could omit its key, and a server that
-    /// does not provide its peers' addresses would go unnoticed.
+    /// The request is rejected. This is the default, because otherwise a client could omit its key, and nobody would
+    /// notice that a server does not provide the addresses of its peers.
     #[default]
     Reject,
     /// The request is admitted, and not counted.

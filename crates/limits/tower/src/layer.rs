@@ -128,7 +128,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         LimitLayer(Settings { decide, cost, answer, fields })
     }
 
-    /// Sets which responses have the header fields `RateLimit` and `RateLimit-Policy`. All of them do by default.
+    /// Sets which responses have the header fields `RateLimit` and `RateLimit-Policy`. By default all responses have
+    /// them.
     #[must_use]
     pub fn fields(self, fields: Fields) -> Self {
         LimitLayer(Settings { fields, ..self.0 })

@@ -120,7 +120,7 @@ impl Mutant {
         Ok(Mutant { name, path: path.canonicalize()?, trials })
     }
 
-    /// Whether it applies to this workspace.
+    /// Whether the edit applies to this workspace.
     fn apply(&self, workspace: &Path, options: &[&str]) -> io::Result<bool> {
         let workspace = workspace.canonicalize()?;
         let apply = Command::new("git")

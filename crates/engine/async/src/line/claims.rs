@@ -1,5 +1,5 @@
-//! Tasks that have claims. The line's timer calls each of them when its own slot is due. A change of the schedule calls
-//! all of them, to look again. No other task depends on whether they come.
+//! Tasks that have claims. The line's timer calls each of these tasks when its own slot is due. A change of the
+//! schedule calls all of them, so that they look again. No other task depends on whether they come.
 
 use super::{Call, Line, PATIENCE, Stay};
 use nanopace::{Ended, Nanos};
@@ -34,7 +34,7 @@ impl Line {
         stay.look(None)
     }
 
-    /// Cancels the call of a task. Its claim has started or goes back.
+    /// Cancels the call of a task whose claim has started or goes back.
     pub(crate) fn forget(&self, call: &mut Option<Call>, started: Option<Nanos>) {
         let Some(call) = call.take() else { return };
         let mut stay = self.enter();

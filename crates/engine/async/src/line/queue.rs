@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 use std::time::Duration;
 
-/// The cost of setting the timer, until it has been measured.
+/// The assumed cost of setting the timer, until the cost has been measured.
 const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Queue {
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
     /// The uncalled tasks that want several slots, by the number of slots.
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// Tasks that wait until their claims are due. They are not in the queue.
+    /// Tasks that wait until their claims are due, and are not in the queue.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     /// Whether the next change rings the bell.
@@ -81,7 +81,8 @@ impl Queue {
         self.uncalled.is_empty() && self.claims.is_empty()
     }
 
-    /// Whether the next call waits for a change, because no time is known for it, as while the pacer is paused.
+    /// Whether the next call waits for a change of the schedule, because no time is known for the call, for example
+    /// while the pacer is paused.
     pub(super) fn waits_for_a_change(&self) -> bool {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }

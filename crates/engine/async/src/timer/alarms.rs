@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The line calls the timer under its own lock, always with the same waker. A call must not wake that waker itself, but
 /// let a thread or the runtime do so.
 ///
-/// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes one.
+/// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes a timer.
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
     /// Sets the alarm: wakes `waker` after `delay`. After that it wakes it again and again, each time before three
     /// times `again` have passed, until the alarm is set anew or stopped. The timer may also wake at other times, but
@@ -161,7 +161,7 @@ impl Alarm {
         let mut queue = shared.queue.lock();
         let before = self.place.take().and_then(|place| queue.alarms.remove(&place));
         queue.last += 1;
-        // A delay of some decades is as good as never.
+        // Limited to 34 years, so that the sum can't overflow.
         let place = (now + after.min(Duration::from_secs(1 << 30)), queue.last);
         queue.alarms.insert(place, waker.clone());
         self.place = Some(place);

@@ -29,7 +29,7 @@ impl AsyncIoTimer {
 impl Timer for AsyncIoTimer {
     fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
         let mut current = self.lock();
-        // A delay of some decades is as good as never.
+        // Limited to 34 years, so that the sum can't overflow.
         let mut delay = delay.min(Duration::from_secs(1 << 30));
         loop {
             let timer = current.insert(async_io::Timer::interval_at(Instant::now() + delay, again));

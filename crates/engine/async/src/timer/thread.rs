@@ -40,7 +40,7 @@ impl ThreadTimer {
 
 impl Timer for ThreadTimer {
     fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
-        // A delay of some decades is as good as never.
+        // Limited to 34 years, so that the sum can't overflow.
         let at = Instant::now() + delay.min(Duration::from_secs(1 << 30));
         self.0.change(|alarm| alarm.set = Some((at, again, waker.clone())));
     }

@@ -29,8 +29,8 @@ enum Place {
 }
 
 /// Setting the timer of the system that goes off next takes longer than anything else here, so each start sets one such
-/// timer once. A second timer goes off repeatedly, in case no task comes. It is set so far ahead that it rarely has to
-/// be set again.
+/// timer once. A second timer goes off repeatedly, in case no task comes. The second timer is set so far ahead that it
+/// rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
@@ -126,7 +126,7 @@ impl Reactor {
         }
         while let Poll::Ready(ready) = self.again.poll_read_ready(&mut context) {
             ready?.clear_ready();
-            // Reading it lets it go off again. An error only means that it has not gone off.
+            // The timer goes off again only after it was read. An error only means that it has not gone off.
             let _ = rustix::io::read(self.again.get_ref(), &mut [0; 8]);
             self.again_at = None;
         }

@@ -4,7 +4,8 @@ use crate::world::{Run, Task, World, ms, poll_once};
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Slot 1 is due at 100 ms. Its task is called, another one 4 ms later, and from then on twice as many each time.
+/// Slot 1 is due at 100 ms. The task that waits for slot 1 is called, another task 4 ms later, and from then on twice
+/// as many each time.
 #[test]
 fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
@@ -49,7 +50,7 @@ fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     }
 }
 
-/// No other task is after it, and the claim has its own ring.
+/// No other task comes after the task in the queue, and the claim has its own ring.
 #[test]
 fn a_task_that_does_not_come_keeps_no_timer_busy() {
     let world = World::new("10/s", |builder| builder);
@@ -123,8 +124,8 @@ fn a_slot_that_came_back_goes_past_a_row() {
     assert_eq!(row.done.unwrap().map(Grant::intended_start), Ok(ms(400)));
 }
 
-/// The task returns when the slot that it could have had is taken, and not when the deadline comes. A deadline at which
-/// a slot is due has not passed before.
+/// The task returns when the slot that it could have had is taken, and not when the deadline comes. A deadline that
+/// equals the due time of a slot can be met.
 #[test]
 fn a_deadline_that_no_slot_can_meet_any_more_is_reported_at_once() {
     let world = World::new("10/s", |builder| builder);

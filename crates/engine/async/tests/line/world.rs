@@ -20,10 +20,10 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_nanos(millis * MILLI)
 }
 
-/// When it goes off, after how long again, and the waker.
+/// The moment at which the timer goes off, the time after which it goes off again, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
-/// A timer on the manual clock. It rings again as late as the contract allows.
+/// A timer on the manual clock. The timer rings again as late as its contract allows.
 #[derive(Clone, Debug)]
 struct ManualTimer {
     clock: ManualClock,
@@ -60,8 +60,8 @@ impl World {
         World { clock, pacer, line, timer, rings: Cell::new(0) }
     }
 
-    /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at
-    /// each. They run once more at the end.
+    /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at each ring and at
+    /// `end`.
     pub(crate) fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
         run_all(tasks);
         while let Some(waker) = self.next_ring(end) {
@@ -115,12 +115,12 @@ impl Wake for Wakes {
 const POLLS: usize = 3;
 
 pub(crate) trait Run {
-    /// Polls it if it has been woken since it was polled.
+    /// Polls the task if it has been woken since its last poll.
     fn run(&mut self);
 }
 
 impl<F: Future> Task<F> {
-    /// It has not been polled yet.
+    /// A task that has not been polled yet.
     pub(crate) fn new(future: F) -> Task<F> {
         let wakes = Arc::new(Wakes(AtomicU32::new(1)));
         Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }

@@ -156,7 +156,7 @@ impl Curve {
         (self.load_at(shape_count).checked_sub(Count::from(is_waiting)), is_waiting)
     }
 
-    /// Moves the curve to `span_ns` later.
+    /// Moves the curve later by `span_ns`.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         self.origin = self.origin.saturating_add(span_ns);
         self.since = self.since.saturating_add(span_ns);

@@ -163,7 +163,7 @@ mod tests {
         assert!((1 << 31..=1 << 32).contains(&long_ns), "{long_ns} ns");
         let fast = parabola("ramp 90k/s..180k/s 33h", 1).unwrap();
         assert_eq!((fast.ends_at - fast.line.position) / SLOT, 1 << 18);
-        // From its middle on, it would be 39 ns.
+        // From the middle of this ramp on, a parabola would be 39 ns long.
         assert_eq!(parabola("ramp 0/s..10G/s 5us", 6_250), None);
         assert!(parabola("ramp 0/s..10G/s 50us", 62_500).is_some());
     }

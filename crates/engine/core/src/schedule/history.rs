@@ -22,7 +22,7 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// A segment, and where it is in force.
+/// A segment, and the moment from which on it is in force.
 #[derive(Clone, Debug)]
 struct Piece {
     segment: Segment,
@@ -231,8 +231,8 @@ impl History {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Whether it is known which slots before `time` are this process's. For older pieces it always is, because slots
-    /// that were unknown at a change lie after that change.
+    /// Whether it is known which slots before `time` are this process's. This is always known for a moment before the
+    /// last piece, because slots that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { segment: Segment::Curve(curve), .. }] => {
@@ -242,7 +242,7 @@ impl History {
         }
     }
 
-    /// The last position that has been reached at `time`, if the last piece is in force then.
+    /// The last position that has been reached at `time`, if the last piece is in force at `time`.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }

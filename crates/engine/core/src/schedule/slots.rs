@@ -11,17 +11,17 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// A slot has 2^`TICK_BITS` ticks, so a shift by this many bits makes one of the other.
+/// A slot has 2^`TICK_BITS` ticks, so a shift by this many bits converts between the two.
 const TICK_BITS: u32 = SLOT.trailing_zeros();
 
 /// Slots of this process, in a row, that lie at equal distances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// How many of them come after the first one.
+    /// How many of these slots come after the first one.
     pub(super) more: u64,
     /// The number of the first slot in the whole load.
     pub(super) slot: u64,
-    /// How much higher each slot's number is than that of the slot before it.
+    /// The difference between the numbers of neighbouring slots.
     pub(super) stride: u64,
 }
 
@@ -49,7 +49,8 @@ struct Stripe {
     own_from: u64,
     /// The slot with which the stripe begins, by its number in the whole load.
     from: u64,
-    /// The process's share of these slots. None if it has none, or none yet (an open stripe).
+    /// The process's share of these slots. None if the process has none of them, or if that is not known yet (an open
+    /// stripe).
     shard: Option<Shard>,
 }
 
@@ -111,8 +112,7 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// The share of the load's slots that this process has, from the one at `position` on; 1 as long as it has none
-    /// there.
+    /// The share of the load's slots from `position` on that this process has; 1 where it has none.
     pub(crate) fn share_from(&self, position: u64) -> f64 {
         let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
@@ -165,8 +165,8 @@ impl Slots {
         self.slot_of(own).unwrap_or_else(leases_end)
     }
 
-    /// Adds a stripe from the slot with the number `from` in the whole load on. If it has the shard of the last
-    /// stripe, that one goes on instead.
+    /// Adds a stripe from the slot with the number `from` in the whole load on. If `shard` is the shard of the last
+    /// stripe, the last stripe continues instead.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
@@ -242,7 +242,7 @@ impl Slots {
     }
 
     /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
-    /// returns whether a caller still holds a slot between two positions, or one there was given back.
+    /// returns whether a slot between two positions is still held by a caller, or was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
         let past = self.stripes.partition_point(|stripe| stripe.own_from <= own);
@@ -261,8 +261,8 @@ impl Slots {
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Reads recorded arrivals ahead of `position`, unless it has read about as far already. Returns whether it did:
-    /// then the end has to be computed again.
+    /// Reads recorded arrivals ahead of `position`, unless they were read about as far already. Returns whether it has
+    /// read any: then the end has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
@@ -281,15 +281,16 @@ impl Slots {
         self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// How many slots of this process lie before the one at `position`, which is that slot's own number. Between two
-    /// slots it is the number of the earlier one. None before the first slot.
+    /// The own number of the slot at `position`: how many slots of this process lie before it. Between two slots, the
+    /// own number of the earlier slot. None before the first slot.
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;
         own.checked_add_signed(ticks_between(at, position) >> TICK_BITS)
     }
 
-    /// The position of the slot with this own number; of the nearest slot within reach if it is out of reach.
+    /// The position of the slot with this own number. If that slot is out of reach, the position of the nearest slot
+    /// within reach.
     fn position_of(&self, own: u64) -> u64 {
         let (at, counted) = self.counted;
         let reach = REACH.unsigned_abs() / SLOT;
@@ -297,7 +298,8 @@ impl Slots {
         after(at, own.wrapping_sub(counted))
     }
 
-    /// The count at which the slot with this own number lies. [`Count::MAX`] is never, or not known yet.
+    /// The count at which the slot with this own number lies; [`Count::MAX`] if the slot never comes, or is not known
+    /// yet.
     #[inline]
     fn count_of_own(&self, own: u64) -> Count {
         let count = self.slot_of(own).and_then(|slot| match &self.arrivals {
@@ -320,13 +322,13 @@ impl Slots {
         self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    /// The stripe that has the slot with this own number; none if that lies before all stripes.
+    /// The stripe that has the slot with this own number; none if the slot lies before all stripes.
     fn stripe_of(&self, own: u64) -> Option<&Stripe> {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// How many of this process's slots lie before the slot with this number in the whole load. If stripes
-    /// after the one found were discarded, the result is at most the number of slots before the next stripe that is kept.
+    /// How many of this process's slots lie before the slot with this number in the whole load. If stripes after the
+    /// one found were discarded, the result is at most the number of slots before the next stripe that is kept.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));
@@ -343,7 +345,7 @@ impl Slots {
     }
 }
 
-/// How many of the [`SLOT`] parts of a gap `ahead` is, rounded down; always fewer than all.
+/// How many of the [`SLOT`] equal parts of a gap lie within `ahead`, rounded down; always fewer than all.
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,

@@ -26,7 +26,7 @@ pub(crate) struct Numbering {
     /// The number of the slot at the line's anchor, or of the first slot after that. It wraps around
     /// where there is no such slot.
     pub(crate) base: u64,
-    /// How much higher each slot's number is than that of the slot before it.
+    /// The difference between the numbers of neighbouring slots.
     pub(crate) stride: u64,
 }
 

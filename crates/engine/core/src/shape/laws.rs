@@ -353,7 +353,7 @@ fn a_part_of_everything_is_the_shape_itself() {
 }
 
 proptest! {
-    /// Counts are tried anywhere, and as the last ones before and the first ones after a whole nanosecond.
+    /// The counts include the last count before a whole nanosecond and the first count after it.
     #[test]
     fn a_steady_rate_reaches_a_count_at_the_exact_time(
         level in levels(),

@@ -1,4 +1,5 @@
-//! Leaves of shapes: curves whose rate never falls, and such curves backwards in time.
+//! Leaves of shapes: curves with a formula, whose rate never falls, curves that a user defines, and both backwards in
+//! time.
 
 use super::custom::{self, Curve};
 use super::rise::Rise;
@@ -60,12 +61,12 @@ impl Leaf {
         Leaf { slot_ns, ..Leaf::new(Form::Hold(rate), time_ns) }
     }
 
-    /// `low` is below `high`.
+    /// A leaf whose rate rises linearly from `low` to `high`, which is above `low`.
     pub(super) fn rise(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Rise(Rise::new(low, high, time_ns)), time_ns)
     }
 
-    /// `low` is below `high`.
+    /// A leaf whose rate rises along half a wave from `low` to `high`, which is above `low`.
     pub(super) fn swell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Swell(Swell::new(low, high, time_ns)), time_ns)
     }
@@ -74,7 +75,7 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// A leaf that never ends has the largest possible number of slots.
+    /// Makes a leaf. If it never ends, it has the largest possible number of slots.
     ///
     /// Rounding may add 2 units per nanosecond to a count, and fewer to a later one. With that many units more, the
     /// total less any count is never below the exact difference.
@@ -110,7 +111,7 @@ impl Leaf {
         Leaf { backwards: !self.backwards && !symmetric, ..self.clone() }
     }
 
-    /// Whether its rate is zero.
+    /// Whether the rate is zero.
     pub(super) fn is_flat(&self) -> bool {
         matches!(self.form, Form::Hold(Fine::ZERO))
     }
@@ -135,8 +136,7 @@ impl Leaf {
         }
     }
 
-    /// How many slots this part of the curve has, forwards, by the moment of it that is `time_ns` from the beginning of
-    /// this leaf.
+    /// How many slots of this leaf the forward curve has at the moment that this leaf reaches after `time_ns`.
     fn made(&self, time_ns: i64) -> Fine {
         self.form.count_at(self.forward(time_ns)).saturating_sub(self.before).min(self.total)
     }
@@ -166,7 +166,7 @@ impl Leaf {
         i64::try_from(div_ceil(count, rate)).map_or(self.time_ns, |time| time.min(self.time_ns))
     }
 
-    /// The moment of the curve forwards at which there are about `count` slots in this leaf.
+    /// The moment of the forward curve at which there are about `count` slots in this leaf.
     fn about_time_of(&self, count: Fine) -> f64 {
         let made = if self.backwards { self.total - count } else { count };
         let count = approximate(self.before + made);
@@ -177,8 +177,8 @@ impl Leaf {
         }
     }
 
-    /// The first nanosecond at which the slots have come for which the forward curve takes a time of `about`; none if
-    /// the error of `about` leaves the nanosecond open.
+    /// The first nanosecond of this leaf at which the slots have come that the forward curve reaches at about `about`;
+    /// none if the error of `about` leaves the nanosecond open.
     fn certain_time(&self, about: f64) -> Option<i64> {
         let Form::Rise(_) = self.form else { return None };
         let whole = certain_whole_ns(about, Rise::ERROR)?;
@@ -186,13 +186,13 @@ impl Leaf {
         (1..=self.time_ns).contains(&time_ns).then_some(time_ns)
     }
 
-    /// The moment of this leaf that is `forward_ns` from the beginning of the curve forwards.
+    /// The moment of this leaf that is `forward_ns` from the beginning of the forward curve.
     fn moment(&self, forward_ns: i64) -> i64 {
         let since_ns = forward_ns.saturating_sub_unsigned(self.before_ns);
         if self.backwards { self.time_ns.saturating_sub(since_ns) } else { since_ns }
     }
 
-    /// The moment of the curve forwards that is `time_ns` from the beginning of this leaf.
+    /// The moment of the forward curve that is `time_ns` from the beginning of this leaf.
     fn forward(&self, time_ns: i64) -> u64 {
         let time_ns = if self.backwards { self.time_ns.saturating_sub(time_ns) } else { time_ns };
         self.before_ns.saturating_add(time_ns.max(0).unsigned_abs())
@@ -215,7 +215,7 @@ impl Leaf {
         }
     }
 
-    /// Whether the rate falls or is constant.
+    /// Whether this leaf is a curve backwards in time: its rate falls, unless a user has defined the curve otherwise.
     pub(super) fn falls(&self) -> bool {
         self.backwards && !matches!(self.form, Form::Hold(_))
     }
@@ -231,8 +231,8 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// How long a parabola stays within 1/4 ns; zero where a chord is as good, or where that is not known. It is not
-    /// known at the very beginning, which may be the time of slots that the leaf before has.
+    /// How long a parabola stays within 1/4 ns of the curve; zero if a chord is as good, or if the length is not known.
+    /// It is not known at the very beginning, which may be the time of slots of the leaf before.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {
             _ if time_ns == 0 => None,
@@ -244,8 +244,8 @@ impl Leaf {
     }
 }
 
-/// The number of whole nanoseconds in a time of `about`, which is wrong by less than `error` of it; none if the true
-/// time may be a whole number or lie on the other side of one.
+/// The number of whole nanoseconds in a time of about `about`, whose relative error is less than `error`; none if the
+/// true time may be a whole number or may lie on the other side of a whole number.
 #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
 #[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
@@ -254,7 +254,7 @@ fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     (part > error && part < 1.0 - error).then_some(whole)
 }
 
-/// The time from one moment until another; `i64::MAX`: for ever.
+/// The time from one moment until another; `i64::MAX` means for ever.
 pub(super) fn time_between(from_ns: i64, until_ns: i64) -> i64 {
     if until_ns == i64::MAX { until_ns } else { until_ns - from_ns }
 }

@@ -63,7 +63,7 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// Parses a shape where a rate is valid as well. The error for a string that is neither shows both forms.
+    /// Parses a shape, for callers that also accept a rate. The error for a string that is neither shows both forms.
     pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
         let first = Tokens::of(text).peek();
         if BEGINNINGS.contains(&first.text) {
@@ -80,7 +80,7 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// A shape, and the rates with which it begins and ends. A rate is none where the shape was cut.
+/// A shape, and the rates with which it begins and ends. A rate is none if the shape was cut there.
 struct Piece {
     shape: Shape,
     first: Option<Level>,
@@ -99,7 +99,7 @@ impl Piece {
 }
 
 impl<'a> Parser<'a> {
-    /// Parts with commas between them. `before` is the rate before the first one.
+    /// Parses parts with commas between them. `before` is the rate before the first part.
     fn row(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut row = self.part(before)?;
         while self.tokens.take_if(",").is_some() {
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
         Ok(row)
     }
 
-    /// An item, and the words after it.
+    /// Parses an item, and the words after it.
     fn part(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut part = self.item(before)?;
         loop {
@@ -138,7 +138,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `take 10s` or `skip 10s`.
+    /// Parses `take 10s` or `skip 10s`.
     fn cut(&mut self, Piece { shape, first, last }: Piece) -> Result<Piece, ShapeSyntaxError> {
         let word = self.tokens.take();
         let time = self.tokens.take().time()?;
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `x3` or `x 3`.
+    /// Parses `x3` or `x 3`.
     fn times(&mut self) -> Result<u64, ShapeSyntaxError> {
         let token = self.tokens.take();
         let number = match token.text {
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
         Piece::new(token, Shape::ladder(from, to, steps, each), from, to)
     }
 
-    /// `100/s..5k/s`.
+    /// Parses `100/s..5k/s`.
     fn rates(&mut self) -> Result<(Level, Level), ShapeSyntaxError> {
         let from = self.tokens.take().level()?;
         match self.tokens.take_if("..") {
@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The token after a certain word.
+    /// Takes `word`, and returns the token after it.
     fn after(&mut self, word: &str) -> Result<Token<'a>, ShapeSyntaxError> {
         match self.tokens.take_if(word) {
             Some(_) => Ok(self.tokens.take()),

@@ -18,7 +18,7 @@ pub(super) enum Program {
     Cycle(Cycle),
 }
 
-/// One after the other.
+/// Programs that run one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     parts: Vec<Part>,
@@ -44,26 +44,26 @@ pub(super) struct Cycle {
     extent: Extent,
 }
 
-/// A leaf at a moment.
+/// The leaf that runs at a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here<'a> {
     pub(super) leaf: &'a Leaf,
-    /// How long the leaf has lasted.
+    /// The time since the beginning of the leaf.
     pub(super) since_ns: i64,
-    /// For how long the leaf has been going on: less than `since_ns` if a cycle begins within the leaf.
+    /// For how long the leaf has been running: less than `since_ns` if a cycle begins within the leaf.
     pub(super) going_ns: i64,
-    /// How long the leaf still lasts. A cycle that ends may end it earlier than its own end.
+    /// How much longer the leaf runs. The end of a cycle may come before the end of the leaf.
     pub(super) rest_ns: i64,
 }
 
-/// How large a node is.
+/// The size of a node.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    /// How long the node lasts; `i64::MAX` is for ever.
+    /// How long the node lasts; `i64::MAX` means for ever.
     time_ns: i64,
     /// The count of all that time. The count of a node that never ends stops here.
     total: Fine,
-    /// How long the rate is zero at first; `i64::MAX` means always.
+    /// For how long the rate is zero at first; `i64::MAX` means always.
     flat_ns: i64,
     leaves: usize,
     depth: usize,
@@ -92,7 +92,7 @@ impl Program {
         Ok(program)
     }
 
-    /// `parts` is not empty.
+    /// The programs `parts`, one after the other. There is at least one.
     pub(super) fn row(
         parts: impl IntoIterator<Item = Result<Program, ShapeError>>,
     ) -> Result<Program, ShapeError> {
@@ -120,7 +120,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// `times` is positive; none: for ever.
+    /// This program `times` times in a row, where `times` is positive; for ever if `times` is none.
     pub(super) fn cycle(self, times: Option<u64>) -> Result<Program, ShapeError> {
         let inner = self.extent();
         if inner.time_ns == i64::MAX {
@@ -139,7 +139,7 @@ impl Program {
         Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
     }
 
-    /// The part from one moment until another, or until the end; with a count of `most` at most.
+    /// The part from one moment until another, or until the end. Its count is at most `most`.
     pub(super) fn part(
         self: &Arc<Program>,
         from_ns: i64,
@@ -189,7 +189,7 @@ impl Program {
         }
     }
 
-    /// `i64::MAX`: for ever.
+    /// How long the program lasts; `i64::MAX` means for ever.
     pub(super) fn time_ns(&self) -> i64 {
         match self {
             Program::Leaf(leaf) => leaf.time_ns(),
@@ -214,7 +214,7 @@ impl Program {
         }
     }
 
-    /// The first nanosecond at which there are `count` slots; `i64::MAX`: never.
+    /// The first nanosecond at which there are `count` slots; `i64::MAX` if never.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         match self {
             _ if count == Fine::ZERO => 0,
@@ -225,7 +225,8 @@ impl Program {
         }
     }
 
-    /// When a rate that stays constant for ever has come to `count`; none for other programs: [`Leaf::steady_time_of`].
+    /// When a rate that stays constant for ever has come to `count`; none for other programs. See
+    /// [`Leaf::steady_time_of`].
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
             Program::Leaf(leaf) => leaf.steady_time_of(count),
@@ -233,7 +234,7 @@ impl Program {
         }
     }
 
-    /// The leaf at a moment; none after the end.
+    /// The leaf at a moment; none at the end and after it.
     pub(super) fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
         match self {
             _ if time_ns >= self.time_ns() => None,
@@ -249,7 +250,7 @@ impl Program {
         }
     }
 
-    /// The first moment from `time_ns` on at which the rate is not zero; `i64::MAX`: never.
+    /// The first moment from `time_ns` on at which the rate is not zero; `i64::MAX` if never.
     pub(super) fn flat_until(&self, time_ns: i64) -> i64 {
         match self {
             _ if time_ns >= self.time_ns() => i64::MAX,
@@ -353,7 +354,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// The slot belongs to the last part that begins before the count is complete.
+    /// When the row has come to `count`: in the last part before which fewer slots come.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))

@@ -16,7 +16,7 @@ pub(super) struct Rise {
 const GROWTH_BITS: u32 = 64;
 
 impl Rise {
-    /// `low` is not above `high`; `time_ns` is positive.
+    /// A rate that rises from `low` to `high`, which is not below `low`, in `time_ns`, which is positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Rise {
         let rise = (high - low + Fine::ONE) << GROWTH_BITS;
         let growth = rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE;
@@ -36,14 +36,14 @@ impl Rise {
         hz(self.low + ((self.growth * Fine::from(time_ns)) >> (GROWTH_BITS - 1)))
     }
 
-    /// The largest relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of the three numbers that
-    /// it takes has two; they count for the root at most once, once and half as much, because the rate does not fall.
-    /// Its own steps, in which nothing cancels, add four. Rounding up the [counts](Fine) adds less than one more: a
-    /// rate at which a slot comes is above 2^-122 slots per nanosecond.
+    /// The largest relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of its three numbers has
+    /// two roundings. In the root these count at most once, once and half as much, because the rate does not fall. The
+    /// steps of the formula, in which nothing cancels, add four. Rounding up the [counts](Fine) adds less than one
+    /// more: a rate at which a slot comes is above 2^-122 slots per nanosecond.
     pub(super) const ERROR: f64 = 16.0 * (f64::EPSILON / 2.0);
 
-    /// When about `count` slots have passed: the root of `low t + growth t^2 = count`, in the form
-    /// that does not cancel.
+    /// When about `count` slots have come: the root of `low t + growth t^2 = count`, in the form in which nothing
+    /// cancels.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, growth) = self.about;
         2.0 * count / (low + libm::sqrt(low * low + 4.0 * growth * count))
@@ -59,9 +59,9 @@ impl Rise {
 
     /// How long the chord from `time_ns` on stays within 1 ns of the curve.
     ///
-    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the chord by
-    /// at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2 when time runs
-    /// `backwards`. So 1 ns is left at h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
+    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the chord
+    /// by at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2 when
+    /// time runs `backwards`. So 1 ns is left at h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
     pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
         let Trend { rate, slope, .. } = self.trend(time_ns);
         let root = libm::sqrt(4.0 + 8.0 * rate / slope);

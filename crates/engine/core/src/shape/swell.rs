@@ -39,7 +39,7 @@ const SERIES: [u128; 19] = {
 };
 
 impl Swell {
-    /// `low` is not above `high`; `time_ns` is positive.
+    /// A rate that rises from `low` to `high`, which is not below `low`, in `time_ns`, which is positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Swell {
         let time_ns = time_ns.unsigned_abs();
         let time = U256::from(time_ns);
@@ -90,9 +90,9 @@ impl Swell {
         self.time_ns as f64
     }
 
-    /// When about `count` slots have passed. The count's curve bends upwards, so Newton's method converges to the root
-    /// from any point after it. It starts where one term alone would reach the count; for one of the terms, `1 - sin x
-    /// / x >= x^2 / 10` is used.
+    /// When about `count` slots have come. The count's curve bends upwards, so Newton's method converges to the root
+    /// from any point after it. The method starts where one term alone would reach the count. One of the terms
+    /// is replaced by a lower bound: `1 - sin x / x >= x^2 / 10`.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, half) = (approximate(self.low), approximate(self.rise) / 2.0);
         let wave = PI / self.length();

@@ -77,7 +77,7 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// The next word, if it is this one.
+    /// Takes the next word if it is `text`.
     pub(super) fn take_if(&mut self, text: &str) -> Option<Token<'a>> {
         (self.peek().text == text).then(|| self.take())
     }

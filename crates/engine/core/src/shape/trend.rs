@@ -26,9 +26,8 @@ impl Trend {
 
     /// How long the chord from this moment on stays within 1 ns of the curve.
     ///
-    /// Where slopes are at most p, a curve leaves its chord by p h^2 / 8 slots at most. In time that is no more
-    /// than p h^2 / 7r, as the lowest rate is above 7/8 r. Half of the nanosecond is for s, the other half for
-    /// b h.
+    /// Where slopes are at most p, a curve leaves its chord by p h^2 / 8 slots at most. In time that is no more than p
+    /// h^2 / 7r, because the lowest rate is above 7/8 r. Half of the nanosecond is for s, the other half for b h.
     pub(super) fn straight_ns(&self) -> f64 {
         let by_slope = libm::sqrt(3.5 * self.rate / self.slope);
         let by_change = libm::cbrt(3.5 * self.rate / self.slope_change);
@@ -44,7 +43,7 @@ impl Trend {
     /// rounded to a whole nanosecond (`schedule/curve_fit.rs`), and N is at most 33/32 r h. If the rate has the
     /// derivatives r' and r'', then d is (3 r'^2 - r r'') / r^5 at most, which within the bounds above is no more
     /// than (7/2 s^2 + 3/2 r b) / (31/32 r)^5, because of 3 (s + b h)^2 <= 7/2 s^2 + 24 b^2 h^2 and b h^2 <= r / 64.
-    /// All in all, the difference is less than 1/4 ns at h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
+    /// Together, the difference is less than 1/4 ns at h^3 = 22 r^2 / (7/2 s^2 + 3/2 r b).
     pub(super) fn bent_ns(&self) -> f64 {
         let Trend { rate, slope, slope_change } = *self;
         if rate * self.straight_ns() >= PLENTY {

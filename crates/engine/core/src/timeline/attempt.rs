@@ -88,20 +88,20 @@ pub(crate) struct Plan {
     pub(crate) release: Release,
     /// The moment from which the slot is due: its release, less the timeline's `lead_ns`.
     pub(super) due: i64,
-    /// How far apart the process's slots are, on average, in nanoseconds; zero if the slot is due and the plan was
-    /// made under the lock.
+    /// The average distance between the process's slots, in nanoseconds; zero if the slot is due and the plan was made
+    /// under the lock.
     pub(crate) interval_ns: i64,
     /// The lateness up to which the policy does nothing, in nanoseconds.
     pub(crate) tolerated_ns: i64,
 }
 
 impl Attempt {
-    /// An attempt to start the next `slots` slots in a row. It has nothing yet.
+    /// An attempt to start the next `slots` slots in a row. It holds no slots yet.
     pub(crate) fn new(slots: u64, deadline: i64) -> Attempt {
         Attempt { held: None, slots, is_fixed: slots > 1, deadline, pause: None }
     }
 
-    /// An attempt to start the next slot, whenever that is due.
+    /// An attempt to start the next slot, without a deadline.
     pub(crate) fn one() -> Attempt {
         Attempt::new(1, i64::MAX)
     }
@@ -118,8 +118,8 @@ impl Attempt {
         Attempt { held: Some(claimed), ..Attempt::new(claimed.slots, i64::MAX) }
     }
 
-    /// An attempt to start the slots that have been claimed, and not earlier ones. If they are skipped, it goes on
-    /// with the next slots.
+    /// An attempt to start the slots that have been claimed, and not earlier ones. If they are skipped, the attempt
+    /// takes the next slots instead.
     pub(crate) fn with_fixed(claimed: Claimed) -> Attempt {
         Attempt { is_fixed: true, ..Attempt::with(claimed) }
     }

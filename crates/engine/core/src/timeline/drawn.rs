@@ -1,8 +1,8 @@
 //! Slots that lie unevenly: drawn under the lock, and claimed without it.
 //!
-//! A caller that starts a slot under the timeline's lock draws the slots after it that are due on the same reading, as
-//! many as the reading may serve. Other callers take the next slot from here by one compare-and-swap of the shared
-//! word, until none is left or the schedule changes.
+//! A caller that starts a slot under the timeline's lock also draws the slots after it that are due on the same
+//! reading, as many as the reading may serve. Other callers claim these slots one by one, by compare-and-swap of the
+//! shared word, until none is left or the schedule changes.
 //!
 //! # Orderings
 //!
@@ -19,10 +19,10 @@ use crate::grant::Stamp;
 use crate::position::SLOT;
 use crate::sync::{Acquire, AtomicU64, DRAWN, Relaxed, Release};
 
-/// The slots that were drawn last.
+/// The slots of the latest draw.
 #[derive(Debug)]
 pub(super) struct Drawn {
-    /// Odd while a writer is at work.
+    /// Odd while a writer is storing.
     sequence: AtomicU64,
     /// The version of the schedule under which the slots were drawn.
     version: AtomicU64,
@@ -44,7 +44,7 @@ struct Slot {
 }
 
 impl Drawn {
-    /// Room for slots, without any drawn yet.
+    /// An empty list, with room for slots.
     pub(super) fn new() -> Drawn {
         let word = || AtomicU64::new(0);
         Drawn {
@@ -58,7 +58,7 @@ impl Drawn {
     }
 
     /// The grant of the slot at `position`, if it was drawn, and the version for which the grant is valid. The slot
-    /// starts on the reading of the draw, or on the one that was `reported` if that is later.
+    /// starts on the reading of the draw, or on the reading `reported` if that is later.
     pub(super) fn get(&self, position: u64, reported: u64) -> Option<(Grant, u64)> {
         // Acquire, all but the last: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
         let sequence = self.sequence.load(Acquire);
@@ -84,8 +84,8 @@ impl Drawn {
     }
 
     /// Publishes drawn slots, the first of which lies at `start`. `slots` yields the intended start and the number of
-    /// each. `end` gets the number of slots that were drawn, and returns the position before which they may be taken.
-    /// Called under the timeline's lock.
+    /// each slot. `end` gets the number of slots that were drawn, and returns the position before which they may be
+    /// claimed. Called under the timeline's lock.
     pub(super) fn write(
         &self,
         version: u64,
@@ -96,8 +96,8 @@ impl Drawn {
     ) {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let sequence = self.sequence.load(Relaxed);
-        // Relaxed: it only has to come before the words, and their Release sees to that. Partner: `get`.
-        // Model: `drawn_slots_are_read_whole`.
+        // Relaxed: it only has to come before the words, which their Release ensures. Partner: `get`. Model:
+        // `drawn_slots_are_read_whole`.
         self.sequence.store(sequence.wrapping_add(1), Relaxed);
         let mut drawn = 0;
         for ((intended, number), slot) in slots.zip(&self.slots) {

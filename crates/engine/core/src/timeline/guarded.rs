@@ -1,7 +1,7 @@
 //! Decisions that are made under the lock.
 //!
-//! One caller at a time reads the clock and takes the earliest slot there is, and if the slot is due the policy judges
-//! it. So starts are judged in the order in which they happen, each by its own reading.
+//! One caller at a time reads the clock and takes the earliest free slot. If the slot is due, the policy judges its
+//! start. So starts are judged in the order in which they happen, each by its own reading.
 
 mod block;
 mod upkeep;
@@ -25,17 +25,17 @@ pub(super) struct Locked {
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision of the stretch that was last written, or found to be shown already; none if there was no stretch.
-    /// The stretch may have been withdrawn since, so `shows_slot` also checks that it is still published.
+    /// The revision of the stretch that was published last, or found to be published already; none if there was no
+    /// stretch. The stretch may have been withdrawn since, so `shows_slot` also checks that it is still published.
     published_revision: Option<u64>,
     /// How many slots have been skipped.
     skipped: u64,
     /// How many slots had been claimed when `counted_to` was the next position to be claimed.
     claimed: u64,
     counted_to: u64,
-    /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock nothing starts,
-    /// is drawn or is changed by a caller at an earlier one. Only [`upkeep`](Entry::upkeep) may tidy up at an earlier
-    /// reading: its reading was made before the lock was taken.
+    /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock, callers start,
+    /// draw and change nothing at an earlier reading. Only [`upkeep`](Entry::upkeep) may tidy up at an earlier reading:
+    /// its reading was made before the lock was taken.
     latest_reading: i64,
 }
 
@@ -55,8 +55,8 @@ impl Locked {
     }
 }
 
-/// A stay under the lock. It collects the sleepers that have to be woken, and wakes them after it has released the
-/// lock.
+/// The timeline's lock, while a caller has it. Collects the sleepers that have to be woken, and wakes them after the
+/// lock is released.
 #[derive(Debug)]
 pub(super) struct Entry<'t> {
     timeline: &'t Timeline,
@@ -237,7 +237,7 @@ impl Entry<'_> {
         ticks_between(self.locked.schedule.reached(self.locked.latest_reading), position) > RANGE
     }
 
-    /// Takes the next `slots` slots in a row under the lock, whenever they are due, and publishes the schedule.
+    /// Takes the next `slots` slots in a row under the lock, due or not, and publishes the schedule.
     pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
@@ -274,8 +274,8 @@ impl Entry<'_> {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// When the slot is due that a new caller would get after `slots` others were taken; `i64::MAX` while paused, and
-    /// for a slot that is not known yet or never comes.
+    /// The due time of the slot that a new caller would get after `slots` others were taken; `i64::MAX` while paused,
+    /// and for a slot that is not known yet or never comes.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let returned = &self.locked.returned;
         let behind = || after(self.timeline.next(), slots - returned.slots());
@@ -284,7 +284,7 @@ impl Entry<'_> {
         Ok(self.plan(position, 0).due)
     }
 
-    /// When the row of `slots` slots that the next caller would get is due; `i64::MAX` while paused.
+    /// The due time of the row of `slots` slots that the next caller would get; `i64::MAX` while paused.
     pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         let position = self.offered(slots);
         self.check_end(before(after(position, slots)))?;
@@ -357,7 +357,7 @@ impl Entry<'_> {
             {
                 self.locked.returned.take_last_range();
             }
-            // Threads need no wake-up: each has a slot. Tasks that wait for a change have none.
+            // Threads need no wake-up, because each has a slot. Tasks that wait for a change have no slot.
             self.wake_ups.and(self.timeline.sleepers.watching());
             return;
         }
@@ -367,10 +367,10 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// Moves the word back from `end` to `start`. False, and it stays where it is, if slots after `end` have been
-    /// claimed, or if a slot from `start` on counts as started.
+    /// Moves the word back from `end` to `start`. Returns false and leaves the word as it is if slots after `end` have
+    /// been claimed, or if a slot from `start` on counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
-        // Slots may have moved because of a start from there on.
+        // A start at or after `start` may have moved slots.
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
@@ -384,7 +384,7 @@ impl Entry<'_> {
         self.timeline.exchange(end, start)
     }
 
-    /// Changes the schedule in one step, publishes it, and wakes the sleepers that this moves.
+    /// Changes the schedule in one step, publishes it, and wakes the sleepers whose slots the change moves.
     pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
         // This comes before the clock is read, so that nothing starts by the old schedule on a later reading.
         self.timeline.published.withdraw();
@@ -417,7 +417,7 @@ impl Entry<'_> {
         });
     }
 
-    /// Lets nothing start from now on, and wakes all sleepers, so that they return.
+    /// Stops all starts from now on, and wakes all sleepers, so that they return.
     pub(super) fn close(&mut self, clock: &dyn Clock) {
         let now = self.now(clock);
         self.locked.is_closed = true;
@@ -441,7 +441,7 @@ impl Entry<'_> {
         &self.locked.schedule
     }
 
-    /// How far apart slots are, and how much lateness the policy tolerates.
+    /// The average distance between slots, and the lateness that the policy tolerates.
     pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
         let interval_ns = schedule.interval_ns(self.timeline.next(), self.locked.latest_reading);

@@ -1,12 +1,12 @@
-//! Records which slots callers *hold*: they are taken, and neither started nor given back. The schedule keeps the
-//! pieces that they lie on.
+//! Records which slots callers *hold*: slots that are taken, and neither started nor given back. The schedule keeps the
+//! pieces on which held slots lie.
 //!
 //! A slot that is taken under the timeline's lock, and does not start at once, is entered here under that lock. Where
 //! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that polled
 //! before it was due, and the run of a lane. (In this file a block is a run, too. A lane starts the first slot of a run
 //! at once, so a run of one slot is not entered.) A caller that sleeps in an open loop is recorded by the sleepers
 //! instead. While it spins or yields, and for a moment between its claim and its sleep, and between its sleep and its
-//! start, its slot is recorded nowhere. The last pieces are kept for such slots.
+//! start, its slot is recorded nowhere. For such slots the schedule keeps its last pieces.
 
 use super::attempt::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -14,7 +14,7 @@ use crate::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// The slots that a caller holds.
+/// The slots that callers hold.
 #[derive(Debug)]
 pub(super) struct Held {
     /// The range of each holder: from the position of its first slot to the position after its last one. No slot has
@@ -23,8 +23,8 @@ pub(super) struct Held {
     lanes: Mutex<Lanes>,
 }
 
-/// The run that a lane has, if it has one: the position of its first slot, and the position after its last one.
-/// It has a lock of its own, because lanes share as little as they can.
+/// A lane's run, if it has one: the position of its first slot, and the position after its last one. Each run has its
+/// own lock, because lanes share as little as possible.
 #[derive(Debug)]
 pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 
@@ -34,9 +34,9 @@ struct Lanes {
     all: Vec<Weak<LaneRun>>,
     /// Whether lanes are allowed to take runs.
     runs_allowed: bool,
-    /// Whether some lane could have a run. When runs are no longer allowed, it stays set until no lane has one.
-    /// While it is not set, the lanes need not be asked. (A lane that takes a run just then gives it back at once,
-    /// because the version has changed.)
+    /// Whether any lane may have a run. When runs are no longer allowed, this stays set until no lane has a run. While
+    /// this is not set, the lanes need not be asked. (A lane that takes a run just then gives it back at once, because
+    /// the version has changed.)
     runs_possible: bool,
 }
 
@@ -61,15 +61,15 @@ impl Held {
         }
     }
 
-    /// Removes these slots. Called when they start, or under the timeline's lock before they are given back,
-    /// because their next holder enters them anew.
+    /// Removes these slots. Called when they start, or under the timeline's lock before they are given back, because
+    /// their next holder enters them again.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);
         }
     }
 
-    /// Adds a place for the run of one more lane.
+    /// Adds a lane, and returns the place of its run.
     pub(super) fn lane(&self) -> Arc<LaneRun> {
         let run = Arc::new(LaneRun(Mutex::new(None)));
         let mut lanes = self.lanes.lock();
@@ -204,9 +204,9 @@ mod tests {
         while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
-    /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. Where starts are judged, its
-    /// slot is recorded, and in an open loop while it sleeps. If the system stops it on its way there, its slot counts
-    /// as later than it was, and is still due.
+    /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. The caller's slot is
+    /// recorded where starts are judged, and in an open loop while the caller sleeps. If the system stops the caller
+    /// before it sleeps, its slot counts as later than it was, and is still due.
     #[test]
     fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
@@ -234,7 +234,7 @@ mod tests {
                 panic!("it is due")
             };
             let wait_ms = grant.wait_nanos() / 1_000_000;
-            // 32 changes and no more are remembered in any case.
+            // For a slot that is recorded nowhere, only the last 32 changes are remembered.
             let truth_ms = 20 * u64::try_from(changes).unwrap() - 2;
             assert!(if is_known { wait_ms == truth_ms } else { wait_ms < truth_ms });
             assert!(wait_ms >= 310, "{wait_ms}");

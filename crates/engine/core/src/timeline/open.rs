@@ -89,9 +89,9 @@ impl Timeline {
         self.upkeep(last..now, now);
     }
 
-    /// Keeps the claimed slot until its caller comes back, by a plan for later. If the caller is fixed on its slot, it
-    /// may come back without having slept, so the slot is entered as held. The slots of other callers, which sleep, are
-    /// recorded by the sleepers.
+    /// Keeps the claimed slot, which is not due yet, until its caller comes back. If the caller is fixed on its slot,
+    /// it may come back without having slept, so the slot is entered as held. The slots of other callers, which sleep,
+    /// are recorded by the sleepers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {

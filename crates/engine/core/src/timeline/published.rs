@@ -1,5 +1,5 @@
-//! The part of the schedule that is published, to be read without the lock: the stretch on which the next slots lie,
-//! and up to which slot it is known to be due.
+//! The part of the schedule that callers read without the lock: the stretch on which the next slots lie, and the first
+//! slot that is not known to be due.
 //!
 //! A *state*, with or without a stretch, is written under the timeline's lock. Readers load the *version*, the words,
 //! and the version again, so that they have read one state and not a mixture of two. The cold path reads a
@@ -21,20 +21,20 @@
 //!
 //! # The horizon
 //!
-//! The horizon is the first slot that is not known to be due; in a new state, the first one after the anchor. It also
-//! moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted while it has the
-//! lock would make every other thread read the clock until it runs again. Within a state the horizon only moves
-//! forwards, by compare-and-swap. `reading` and `claimed`, which record when the clock was read and how far claims had
-//! come by then, move before it. A thread that reads the new horizon, with `Acquire`, gets them or later ones, so no
-//! grant is stamped with a moment before its slot was known to be due.
+//! The horizon is the first slot that is not known to be due; in a new state, the first slot after the anchor. The
+//! horizon also moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted while
+//! it has the lock would make every other thread read the clock until it runs again. Within a state the horizon only
+//! moves forwards, by compare-and-swap. `reading` and `claimed`, which record when the clock was read and how far
+//! claims had come at that reading, move before the horizon does. A thread that reads the new horizon, with `Acquire`,
+//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
 //!
 //! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that was
 //! made in an earlier state moves nothing. A thread that moves the horizon loads it, then checks that its own state is
 //! still the current one, by all 47 bits, and then moves exactly the word that it loaded.
 //!
 //! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this many
-//! states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. Nothing starts early by
-//! that, because slots that were due before a change of the schedule stay due, unless a late policy forfeits time in
+//! states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. No slot starts early
+//! because of that: slots that were due before a change of the schedule stay due, unless a late policy forfeits time in
 //! between. If slots that came back caused the changes of state, the wait time of a slot may be too short.
 
 use super::reading;
@@ -48,18 +48,19 @@ use crossbeam_utils::CachePadded;
 /// The bits of a version that are the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six bits of a
 /// byte.
 const SHIFTS: u64 = 0x3f3f;
-/// A writer is at work.
+/// Set while a writer is storing.
 const BUSY: u64 = 1 << 6;
-/// The stretch begins a tick before its anchor, so a slot at its anchor is on it.
+/// Set if the stretch begins a tick before its anchor, so that a slot at its anchor lies on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// No stretch is published, and the pacer is not closed: [`State::Guarded`], or with [`DRAWABLE`] [`State::Uneven`].
+/// Set if no stretch is published and the pacer is not closed: [`State::Guarded`], or with [`DRAWABLE`]
+/// [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
-/// The pacer is closed: nothing starts any more.
+/// Set if the pacer is closed: nothing starts any more.
 const CLOSED: u64 = 1 << 15;
-/// The stretch is bent.
+/// Set if the stretch is bent.
 const BENT: u64 = 1 << 16;
-/// Together with [`WITHOUT_STRETCH`]: slots may be drawn, because the next one is on no line and no start moves
-/// another. The bit is one of [`SHIFTS`], which are not needed without a stretch.
+/// Set together with [`WITHOUT_STRETCH`] if slots may be drawn, because the next slot lies on no line and no start
+/// moves another. The bit is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
 /// The bits of [`State::Uneven`].
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
@@ -114,9 +115,9 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
-    /// The next slot is on no line: slots lie unevenly there, are not known yet or never come, or it lies on a piece
-    /// that was forgotten. No start moves another. Under an arrival process slots are drawn under the lock, and may
-    /// then be claimed without it.
+    /// The next slot lies on no line: slots lie unevenly there, are not known yet or never come, or the slot lies on a
+    /// piece that was forgotten. No start moves another. Under an arrival process slots are drawn under the lock, and
+    /// may then be claimed without it.
     Uneven,
     /// Everything is decided under the lock.
     Guarded,
@@ -162,8 +163,8 @@ impl Published {
     /// The first position that had not been claimed at the last reading of the clock.
     #[inline]
     pub(super) fn claimed(&self) -> u64 {
-        // Relaxed: a guess, by which a slot is claimed that may have to go back, or the clock is read once more. No
-        // model checks that.
+        // Relaxed: a guess. If it is wrong, a slot is claimed that may have to go back, or the clock is read once more.
+        // No model checks that.
         self.hot.claimed.load(Relaxed)
     }
 
@@ -182,7 +183,7 @@ impl Published {
         flags(self.version()) == UNEVEN
     }
 
-    /// Whether this is the version, and there is a stretch to claim slots from.
+    /// Whether `version` is the current version, and there is a stretch to claim slots from.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
         self.version() == version && version & NOT_OPEN == 0
@@ -246,9 +247,8 @@ impl Published {
         if old & BUSY != 0 {
             return;
         }
-        // Relaxed: it only has to come before the words, and their Release sees to that. Partners:
-        // `snapshot`, `window`, `bent_window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`,
-        // `a_window_closes_with_a_pause`.
+        // Relaxed: it only has to come before the words, which their Release ensures. Partners: `snapshot`, `window`,
+        // `bent_window`. Models: `a_snapshot_is_read_whole`, `a_window_is_read_whole`, `a_window_closes_with_a_pause`.
         self.version.store(old | BUSY, Relaxed);
     }
 
@@ -264,8 +264,8 @@ impl Published {
         }
     }
 
-    /// Publishes a new state, of which nothing is known to be due yet. `next` is the next position
-    /// to be claimed at `now`. Called under the timeline's lock.
+    /// Publishes a new state, in which no slot is known to be due yet. `next` is the next position to be claimed at
+    /// `now`. Called under the timeline's lock.
     pub(super) fn write(&self, state: &State, next: u64, now: i64) {
         self.withdraw();
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -297,7 +297,7 @@ impl Published {
     /// the slots that start on that reading. Lets as many more slots start on the reading as are due and as the pace
     /// allows. Returns the latest reading that was reported before.
     ///
-    /// A reading that counts as the same one as the last is not reported. Slots are still counted from that last one.
+    /// A reading that counts as the same as the last one is not reported: slots are still counted from the last one.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
         let last = self.last_reading();
         if !reading::is_the_same(
@@ -311,7 +311,7 @@ impl Published {
     }
 
     /// Reports to all threads that the clock read `now` when claims had come to the position `claimed`, unless the
-    /// reading counts as the same one as the last. Returns how many slots from that position on may start on the
+    /// reading counts as the same as the last one. Returns how many slots from that position on may start on the
     /// reading, at the pace since the reading before.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
@@ -352,19 +352,19 @@ impl Published {
     /// Publishes that the slots before `position` are due, if the schedule still has this version.
     fn advance_horizon_to(&self, position: u64, version: u64) {
         let horizon = position | tag(version);
-        // Acquire: if it is a newer state's, the version shows that. Partner: the swap of `write`. No model checks
-        // that.
+        // Acquire: if the horizon belongs to a newer state, the version shows that. Partner: the swap of `write`. No
+        // model checks that.
         let old = self.hot.horizon.load(Acquire);
         if self.version() == version && ticks_between(old, horizon) > 0 {
-            // Release: for the words that `report_at` has stored. A failure means that another thread has moved it,
-            // which is as good; the value found is not used, so Relaxed. Model: `the_reading_never_goes_back`.
+            // Release: for the words that `report_at` has stored. A failure means that another thread has moved the
+            // horizon, which is as good; the value found is not used, so Relaxed. Model: `the_reading_never_goes_back`.
             let _ = self.hot.horizon.compare_exchange(old, horizon, Release, Relaxed);
         }
     }
 
     /// False only if the hot path can't grant the slot at `position`.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
-        // Relaxed: a thread that moves it on meanwhile has just read the clock. No model checks that.
+        // Relaxed: a thread that moves the horizon meanwhile has just read the clock. No model checks that.
         let horizon = self.hot.horizon.load(Relaxed);
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }

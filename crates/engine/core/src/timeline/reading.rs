@@ -6,10 +6,10 @@
 //! reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come back to slots of the reading
 //! from before they stopped: as many as they would have taken within [`YOUNG_NS`].
 
-/// A reading of the clock is good for this long.
+/// Slots may be granted on a reading of the clock for about this many nanoseconds.
 const YOUNG_NS: u64 = 10_000;
 
-/// A reading is good for no more slots than this.
+/// The largest number of slots for one reading.
 const MOST_SLOTS: u64 = 2048;
 
 /// A lane's measurements of its own pace.
@@ -40,14 +40,15 @@ fn allowance(used: u64, elapsed_ns: i64) -> u64 {
 }
 
 /// How many slots may be granted on a reading besides the one for which it was made. If no time has passed since the
-/// last reading, both count as the same one, and the slots that the last one has served count towards [`MOST_SLOTS`].
-/// Once it has served that many, the clock is too coarse to distinguish starts, and the count begins anew.
+/// last reading, both count as one reading, and the slots that were granted on the last one count towards
+/// [`MOST_SLOTS`]. After that many slots, the clock is too coarse to distinguish starts, and the count begins anew.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Whether a reading counts as the same one as the last. The last one has served `used` slots besides its own.
+/// Whether a reading counts as the same as the last one, on which `used` slots were granted besides the one for which
+/// it was made.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }

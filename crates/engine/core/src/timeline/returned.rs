@@ -112,7 +112,7 @@ impl Returned {
         }
     }
 
-    /// Takes all slots before `position`, and returns how many those were.
+    /// Takes all slots before `position`, and returns their number.
     pub(super) fn take_before(&mut self, position: u64) -> u64 {
         let mut taken = 0;
         while let Some((start, end)) = self.earliest_range()
@@ -159,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// It behaves like a set of slots.
+        /// [`Returned`] behaves like a set of slots.
         #[test]
         fn it_does_what_a_set_does(steps in prop::collection::vec((0_u64..64, 1_u64..4, 0_u8..5), 1..200)) {
             let (mut returned, mut set) = (Returned::default(), BTreeSet::new());

@@ -1,5 +1,5 @@
-//! Published state as callers without the lock have read it, and the grants that they compute from it: plain data,
-//! without atomics.
+//! Plain data, without atomics: published state that a caller has read without the lock, and the grants that it
+//! computes from that state.
 
 use super::Claimed;
 use crate::Grant;
@@ -58,7 +58,7 @@ impl Formula {
     }
 
     /// When a slot after the anchor is intended to start, in nanoseconds: the same as [`Line::time_of`], for slots that
-    /// are due. `shifted` is how many ticks it lies after the anchor, at least one, shifted left by `pre`.
+    /// are due. `shifted` is the slot's distance from the anchor in ticks, at least one, shifted left by `pre`.
     #[inline]
     fn time_of(&self, shifted: u64) -> u64 {
         let wide = u128::from(shifted) * u128::from(self.mantissa);
@@ -138,7 +138,7 @@ impl Snapshot {
         ticks_between(begins_after, position) > 0 && ticks_between(position, ends_at) >= 0
     }
 
-    /// How far apart the process's slots are where the stretch begins, in nanoseconds.
+    /// The distance between the process's slots at the beginning of the stretch, in nanoseconds.
     pub(super) fn interval_ns(&self) -> i64 {
         self.stretch.line.scale.nanos(SLOT)
     }
@@ -153,8 +153,8 @@ impl Snapshot {
         self.stretch.numbers.slot(position.wrapping_sub(self.stretch.line.position) / SLOT)
     }
 
-    /// When the slot at `position` is intended to start. None if it does not lie on this stretch, or is so late at
-    /// `now` that it can't be distinguished from one that is early.
+    /// When the slot at `position` is intended to start. None if the slot does not lie on this stretch, or is so late
+    /// at `now` that it can't be distinguished from an early slot.
     pub(super) fn intended_within(&self, position: u64, now: i64) -> Option<i64> {
         let intended = self.intended(position);
         let range_ns = self.stretch.line.scale.nanos(RANGE.unsigned_abs());
@@ -205,10 +205,10 @@ pub(crate) struct Run {
     next: u64,
     /// Where the run ends, in the same unit as `next`.
     end: u64,
-    /// How long a slot is, in the same unit as `next`.
+    /// The length of a slot, in the same unit as `next`.
     step: u64,
-    /// The formula by which the next slot's time is computed. On a bent stretch, it is that of the straight line from
-    /// the anchor to that slot.
+    /// The formula by which the next slot's time is computed. On a bent stretch, it is the formula of the straight line
+    /// from the anchor to that slot.
     formula: Formula,
     /// The [`bend`](Stretch::bend) of the stretch.
     bend: u64,

@@ -25,7 +25,7 @@ enum Step {
     /// A slot is claimed and given back while later ones start.
     GiveBack(u8),
     Rate(usize),
-    /// From one rate to another in this many nanoseconds; the load ends then.
+    /// A ramp from one rate to another in this many nanoseconds. The load ends with it.
     Ramp(usize, usize, u64),
     Pause,
     Resume,
@@ -66,7 +66,7 @@ impl Piece {
 /// The load in plain form: in floating point, and each slot separately.
 struct Oracle {
     piece: Piece,
-    /// The schedule's time when the piece began, and the count then.
+    /// The schedule's time at the beginning of the piece, and the count at that time.
     since: u64,
     before: f64,
     now: u64,
@@ -331,7 +331,8 @@ fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos,
     assert!((0..=near.len() - all.len()).any(matches), "{batches:?}, not {near:?}");
 }
 
-/// Takes these steps. After each step, checks that the load asks for its starts, one by one, by now and a while later.
+/// Takes these steps. After each step, checks that the load asks for its starts, one by one, until now and for a while
+/// after that.
 fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     let mut run = Run::new(setting);
     for &(step, later) in steps {

@@ -265,7 +265,7 @@ fn no_reading_by_a_thread_that_knows_of_a_start_is_before_it() {
     }
 }
 
-/// A clock that panics when it is read, if it is set to.
+/// A clock that can be set to panic when it is read.
 #[derive(Debug, Default)]
 struct PanickingClock {
     clock: ManualClock,
@@ -332,7 +332,7 @@ fn memory_of_a_pacer_does_not_grow_with_its_sleeps() {
         (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits. A thousand sleepers that are still remembered would be
-    // thousands.
+    // Figures may grow by some digits. If a thousand sleepers were still remembered, the text would grow by thousands
+    // of characters.
     assert!(size_after(100) + 1_000 > size_after(1_000));
 }

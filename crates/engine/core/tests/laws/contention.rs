@@ -184,7 +184,7 @@ fn slots_are_counted_right_over_rate_changes() {
         }
     });
     let starts = starts.concat().len() as u64;
-    // No slot is held any more, so the granted slots are the started ones.
+    // No slot is held any more, so all granted slots have started.
     assert_eq!(pacer.ledger().granted, starts);
     assert_balanced(&pacer);
 }
@@ -257,7 +257,7 @@ fn until_closed(pacer: &Pacer, dice: &mut Dice) -> Starts {
 struct Stopping {
     now: AtomicU64,
     stopped: OnceLock<ThreadId>,
-    /// The thread waits here when it stops, and again before it goes on.
+    /// The thread waits here when it stops, and again before it continues.
     barrier: Barrier,
 }
 

@@ -96,7 +96,8 @@ fn a_lane_that_gives_back_still_reads_the_clock_in_time() {
     }
 }
 
-/// The number of slots that a lane takes at once. It starts one each microsecond, and has given back `times` times.
+/// The number of slots that a lane takes at once. The lane starts one slot each microsecond, and has given slots back
+/// `times` times.
 fn run_after(times: usize) -> u64 {
     let clock = ManualClock::new();
     let pacer = build("100M/s", &clock).build();
@@ -129,8 +130,7 @@ fn a_lane_gives_back_when_the_rate_falls() {
     lane.give_back();
     let third = intended_ns(pacer.acquire().expect("open"));
     assert_eq!(first, 0);
-    // The run's slots go on, one a second, for any caller. Slot 1 may have been due before the
-    // change.
+    // The other slots of the run start for any caller, one a second. Slot 1 may have been due before the change.
     assert!(third - second <= SECOND + 1 && third > second, "{first} {second} {third}");
     assert_eq!(pacer.ledger().granted, 3);
 }

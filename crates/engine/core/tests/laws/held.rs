@@ -174,8 +174,8 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     assert_balanced(&pacer);
 }
 
-/// Half a second at each of two rates in turn, ten thousand times, and no slot is taken. No pacer remembers all of
-/// that. No slot starts later than its true time, or much earlier.
+/// The rate changes ten thousand times between two rates, every half second, and no slot is taken. No pacer remembers
+/// all of these changes. No slot starts later than its true time, or much earlier.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();

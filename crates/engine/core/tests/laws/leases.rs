@@ -22,7 +22,7 @@ struct Plan {
     tracks: u32,
     /// For each frame, the tracks that are leased first, and those that are leased in the end.
     frames: Vec<(u32, u32)>,
-    /// How many frames ahead they are leased.
+    /// How many frames ahead slots are leased.
     ahead: usize,
     by_lane: bool,
 }
@@ -266,7 +266,8 @@ fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
 
 type Change = fn(&Pacer);
 
-/// A pacer of 10/s, corrected to 1/s at 1 s and changed at another moment. This many of its slots have started on time.
+/// A pacer of 10/s, corrected to 1/s at 1 s and changed at another moment. The first `started` slots have started on
+/// time.
 fn corrected_to_less(
     policy: fn(PacerBuilder) -> PacerBuilder,
     started: u64,
@@ -438,8 +439,8 @@ fn slots_due_before_a_correction_to_less_are_still_due() {
     }
 }
 
-/// A change after the end of a schedule does not continue it. A lease after that change does not either, wherever the lease
-/// ends.
+/// A change after the end of a schedule does not continue the schedule. A lease after that change does not either,
+/// wherever the lease ends.
 #[test]
 fn slots_leased_after_a_change_after_the_end_do_not_start() {
     let changes: [Change; 3] = [

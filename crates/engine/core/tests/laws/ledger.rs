@@ -38,7 +38,8 @@ fn lanes_that_are_gone_are_forgotten() {
         }
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits. A hundred lanes that are still remembered would be thousands.
+    // Figures may grow by some digits. If a hundred lanes were still remembered, the text would grow by thousands of
+    // characters.
     assert!(size_after(10) + 1_000 > size_after(100));
     assert_eq!(pacer.ledger().granted, 110);
 }

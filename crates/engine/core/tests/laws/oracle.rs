@@ -252,7 +252,7 @@ impl Pair {
         let now = self.now();
         let real = self.lanes[lane].acquire();
         let plain = self.oracle.lane_acquire(lane, now, self.pacer.ledger().granted)?;
-        // Its own starts may use a reading that is older than those of others.
+        // The lane's starts may use an older reading than the starts of other callers.
         self.last_start.set(Nanos::ZERO);
         self.compare(real.map_err(Refused::from), plain);
         Ok(())
@@ -454,9 +454,9 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane is held back, is then too late, and is replaced by one that is not. There the catch-up begins
-/// anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a slot
-/// takes up to twenty times as long.
+/// Each slot of the lane is held back, is then too late, and is replaced by one that is not. At that slot the catch-up
+/// begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a
+/// slot takes up to twenty times as long.
 #[test]
 fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {

@@ -148,7 +148,7 @@ fn a_change_reaches_callers_that_spin() {
     }
 }
 
-/// How long the next `starts` starts spin, with one sleep each.
+/// How long the next `starts` starts spin. Each start has one sleep.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     let before = pacer.counters().spun;
     clock.sleeps();
@@ -212,9 +212,9 @@ fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_millisecon
     });
 }
 
-/// 10/s at ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s.
-/// Slots 2 and 3 are given back while a caller sleeps for slot 4, and slot 2 is taken at 10.14 s,
-/// 90 ms later than it might have started. Slot 4 comes 100 ms after it.
+/// 10/s at ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s. Slots 2 and 3 are given
+/// back while a caller sleeps for slot 4, and slot 2 is taken at 10.14 s, 90 ms later than it might have started. Slot
+/// 4 starts 100 ms after slot 2.
 #[test]
 fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
     let clock = Arc::new(Staged::default());
@@ -368,7 +368,7 @@ mod linux {
             for starts_per_s in [100_000, 1_000_000, 10_000_000] {
                 keeps_to_its_share(starts_per_s, 10, |builder| builder);
             }
-            // At 10 k/s only because the share is set.
+            // At 10 k/s sleeps are stretched only because the share is set.
             for (starts_per_s, percent) in [(10_000, 10), (1_000_000, 40)] {
                 let share = f64::from(u32::try_from(percent).expect("to 100")) / 100.0;
                 keeps_to_its_share(starts_per_s, percent, |builder| builder.sleep_share(share));

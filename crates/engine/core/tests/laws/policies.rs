@@ -33,8 +33,7 @@ fn strict_gaps_are_never_below_the_interval_although_sleeps_overrun() {
     }
 }
 
-/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule. Returns how many
-/// starts that took.
+/// Acquires on a jumping clock after a stall of 10 s at 100/s, until on schedule. Returns the number of these starts.
 fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
     let clock = ManualClock::jumping();
     let pacer = build("100/s", &clock).strictness(strictness(ratio)).build();

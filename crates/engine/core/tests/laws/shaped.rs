@@ -264,8 +264,8 @@ impl Curve for Break {
     }
 }
 
-/// At a rate that is known to be zero, the slot at the beginning of the break comes after it; where a curve is flat,
-/// before it.
+/// The slot at the beginning of a break starts at the end of the break if the rate is known to be zero, and at the
+/// beginning if a user's curve is flat.
 #[test]
 fn the_slot_at_the_beginning_of_a_break() {
     let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();
@@ -345,7 +345,7 @@ fn a_shape_reaches_callers_that_are_asleep() {
     });
 }
 
-/// Otherwise the end of the schedule, and of the ledger, would lie in the past.
+/// If the shape did not end now, the end of the schedule, and of the ledger, would lie in the past.
 #[test]
 fn a_shape_that_is_over_already_ends_now() {
     let clock = ManualClock::new();

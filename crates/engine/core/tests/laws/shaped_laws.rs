@@ -27,7 +27,7 @@ fn undisturbed(shape: &Shape) -> Vec<u64> {
     intended_starts(std::iter::from_fn(|| pacer.acquire().ok()))
 }
 
-/// Checks that these are the slots of the shape, each once.
+/// Checks that `starts` are the starts of the shape's slots, each slot once.
 fn assert_each_once(shape: &Shape, starts: &[u64]) {
     let slots = undisturbed(shape);
     assert_eq!(starts.len(), slots.len(), "{shape}");

@@ -73,8 +73,8 @@ fn is_flat(pieces: &[Straight], moment: u64) -> bool {
     true
 }
 
-/// Slots start in the first whole nanosecond at which the exact count is theirs and the rate is not zero, and every
-/// slot starts.
+/// Checks that every slot starts, in the first whole nanosecond at which the exact count has reached the slot and the
+/// rate is not zero.
 fn check(shape: &Shape, pieces: &[Straight], samples: &[u64]) {
     let total = count_by(pieces, u64::MAX);
     let slots = u64::try_from(total.ceil().to_integer()).unwrap();
@@ -168,7 +168,7 @@ const BITS: u32 = 500;
 
 /// A raised cosine in fixed-point numbers.
 struct Wave {
-    /// Its mean rate, and half of its range.
+    /// The mean rate, and half of the difference between the highest and the lowest rate.
     mean: BigRational,
     half: BigRational,
     period: u64,
@@ -548,7 +548,7 @@ fn invalid_curves_are_refused() {
     assert_eq!(moment, ShapeError::Curve(50 * SECOND));
 }
 
-/// Valid at each moment that is checked at construction, and invalid elsewhere.
+/// The curves are valid at each moment that is checked at construction, and invalid at other moments.
 #[test]
 fn curves_that_sampling_misses_stay_bounded() {
     let curves: [fn(f64) -> f64; 4] =

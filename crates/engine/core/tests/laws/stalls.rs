@@ -181,8 +181,8 @@ fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     assert_eq!(missing[1..], [0, 0], "{missing:?}");
 }
 
-/// A start without a slot, or of a row, reports the clock's reading to all callers. Slots that they have started before
-/// it do not count as started since.
+/// A start without a slot, or of a row, reports the clock's reading to all callers. Slots that callers started before
+/// that report do not count as started since then.
 #[test]
 fn other_starts_in_between_make_no_caller_seem_faster() {
     for between in [0, 2] {

@@ -30,7 +30,7 @@ const FINE_PER_SECOND: u32 = 1_000_000;
 /// neighbouring batches are correlated by less than 1/54, which makes the intervals at most 2 % too narrow.
 const LOADS: [(u32, usize); 3] = [(500, 4_000), (800, 16_000), (950, 80_000)];
 
-/// The batches that count. One more before them is left out, because the queue is empty when it begins.
+/// The batches that count. The batch before them is left out, because the queue is empty at its beginning.
 const BATCHES: u32 = 20;
 
 /// The two-sided 99.9 % quantile of Student's t with 19 degrees of freedom.
@@ -163,7 +163,7 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
             (1, exponential(&mut random, SERVED_PER_SECOND))
         });
         let rho = utilisation(thousandths);
-        // From below, each step brings it nearer by a factor below rho: 0.95^1000 is nothing.
+        // From below, each step makes the error smaller by a factor below rho, and 0.95^1000 is negligible.
         let sigma = (0..1_000).fold(0.0_f64, |sigma, _| ((sigma - 1.0) / rho).exp());
         // Intended starts are rounded up to nanoseconds, all by less than one.
         assert_mean_response(&responses, batch, 1.0 / (SERVED_PER_SECOND * (1.0 - sigma)), 1e-9);
@@ -367,9 +367,9 @@ fn a_stall_under_burst_is_uniform_until_the_pacer_has_caught_up() {
 #[test]
 fn a_stall_under_strict_makes_two_late_and_the_rest_wait_their_turn() {
     let (pacer, mut responses) = one_stall(1.0, 10_000);
-    // The stalled operation takes S + s. The one after it starts S + s after it and was intended I after it, so it
-    // takes S + s - I + s. Its lateness becomes idle time, and every other operation is on time. With n workers at most
-    // n would be late besides the stalled one.
+    // The stalled operation takes S + s. The next operation starts S + s after the stalled one and was intended I after
+    // it, so its response time is S + s - I + s. The lateness of the next operation becomes idle time, and every other
+    // operation is on time. With n workers at most n would be late besides the stalled one.
     assert_eq!(responses[1_000], STALL_NS + QUICK_NS);
     assert_eq!(responses[1_001], STALL_NS + 2 * QUICK_NS - INTERVAL_NS);
     assert_eq!(pacer.ledger().idle, span(STALL_NS + QUICK_NS - INTERVAL_NS));

@@ -39,7 +39,7 @@ impl MemoryConfig {
         MemoryConfig::from(ConfigSnapshot::default())
     }
 
-    /// Makes the changes in one step. Returns how many of them found limits to replace or remove.
+    /// Makes the changes in one step. Returns the number of changes that found limits to replace or remove.
     pub(crate) fn make(&self, changes: &[Change<'_>]) -> usize {
         let mut tables = lock(&self.tables);
         let own = Arc::make_mut(&mut tables);
@@ -136,10 +136,10 @@ impl Versions {
                 Scope::Key(key) => self.counter(key),
                 Scope::Prefix(_) => &self.prefixes,
             };
-            // Relaxed: written with the tables locked, after they were changed. A decision that
-            // reads this number and then locks the tables locks them after this. Otherwise it would
-            // have read a number that is written later. Models:
-            // `a_change_is_seen_by_every_later_decision`, `a_batch_is_seen_as_a_whole`.
+            // Relaxed: the number is written under the lock of the tables, after they were changed. A decision that
+            // reads this number and then locks the tables locks them after this change: if it had locked them before,
+            // its read would have come before this write. Models: `a_change_is_seen_by_every_later_decision`,
+            // `a_batch_is_seen_as_a_whole`.
             counter.fetch_add(1, Relaxed);
         }
     }

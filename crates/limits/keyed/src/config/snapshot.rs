@@ -40,9 +40,9 @@ impl<'a> Change<'a> {
 
 /// A configuration at one moment: every key and every prefix with its limits, in order. It never changes.
 ///
-/// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes one in constant time, and shares all of it with the store.
-/// While snapshots exist, the first change after each copies the tables once, but not the names and the limits in
-/// them.
+/// [`ConfigStore::snapshot`](crate::ConfigStore::snapshot) takes a snapshot in constant time, and shares all of its
+/// data with the store. While snapshots exist, the first change after each copies the tables once, but not the names
+/// and the limits in them.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
@@ -74,7 +74,7 @@ impl ConfigSnapshot {
     }
 
     /// The changes that turn `before` into this configuration: none for a key or a prefix that has the same limits in
-    /// both. They make one store equal to another:
+    /// both. Applied to the other store, they make the two stores equal:
     ///
     /// ```
     /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};

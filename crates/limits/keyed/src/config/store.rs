@@ -39,7 +39,7 @@ pub trait ConfigStore: Debug + Send + Sync {
     fn snapshot(&self) -> ConfigSnapshot;
 
     /// Makes all of the changes in one step. If several are for the same key or prefix, the last one counts. Returns
-    /// how many of them found limits to replace or remove.
+    /// the number of changes that found limits to replace or remove.
     ///
     /// # Errors
     /// [`ConfigError`] if they could not be stored. Nothing has changed then.

@@ -11,8 +11,8 @@ impl ConfigSnapshot {
     /// Reads a TOML document, as shown for [`FileConfig`](crate::FileConfig).
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if it is not a valid document. The error names
-    /// the entry.
+    /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if it is not a valid document. The
+    /// error names the entry.
     pub fn load(path: impl AsRef<Path>) -> Result<ConfigSnapshot, ConfigError> {
         let path = path.as_ref();
         let bytes = read(path).map_err(with_path(path))?;
@@ -22,14 +22,14 @@ impl ConfigSnapshot {
         })
     }
 
-    /// Writes a TOML document, and replaces an old one. Readers find the old document or the new one, and never a
-    /// part. When this returns, the new one is on disk. It keeps the permissions of the old one, but not its owner. A
-    /// link to a file stays, and the file is replaced. A process that is killed meanwhile may leave a file `.tmp...`
-    /// beside it.
+    /// Writes a TOML document, and replaces an old one. Readers find the old document or the new one, and never a part.
+    /// When this function returns, the new document is on disk. The new document keeps the permissions of the old one,
+    /// but not its owner. If `path` is a link to a file, the link stays and the file is replaced. A process that is
+    /// killed during the call may leave a file `.tmp...` beside the document.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if it cannot be written. The old document stays then. (Or, if only the last step failed, the new one is
-    /// there, and may be lost in a power cut.)
+    /// [`ConfigError::Io`] if the document cannot be written. Then the old document stays, unless only the last step
+    /// failed: then the new document is in its place, and may be lost in a power cut.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;

@@ -77,7 +77,7 @@ fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
 struct Step {
     pause: u64,
     n: u64,
-    /// To the limit of that number.
+    /// The number of the new limit, if the limit changes.
     change: Option<usize>,
 }
 
@@ -244,7 +244,7 @@ fn of_many_limits_those_that_count_for_longest_are_kept() {
     assert_eq!(admitted(&engine, second), 8);
     for number in 1..30 {
         set(&engine, &format!("{number}/s burst {}", 40 - number));
-        // A decision, whatever it is, makes it one that was in force.
+        // Any decision makes the limit one that was in force.
         assert!(engine.try_acquire_n_at("key", 0, at(2 * second)).is_ok(), "{number}");
     }
     set(&engine, "8/h");

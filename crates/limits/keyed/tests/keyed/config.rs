@@ -4,7 +4,7 @@ use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Whether it is a prefix, its name, and its new count per second if it has one.
+/// Whether the change is for a prefix, the key or prefix, and the new count per second; none removes the limits.
 type Step = (bool, String, Option<u64>);
 
 pub(crate) fn any_steps() -> impl Strategy<Value = Vec<Step>> {

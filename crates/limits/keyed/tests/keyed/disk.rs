@@ -36,7 +36,7 @@ fn all_numbered(config: &DiskConfig, count: usize) -> bool {
         .all(|number| text_of(config, &number.to_string()) == Some(format!("{}/s", number + 1)))
 }
 
-/// This test program again, as a child that runs one test's other half.
+/// A child process that runs this test program for the second half of one test.
 fn child(test: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -100,8 +100,8 @@ fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     [open, fs::read(path).unwrap()]
 }
 
-/// Checks that all 40 keys have their limits, or that the file is reported as damaged and not changed. Returns
-/// whether it is right, in a bounded time.
+/// Checks that the file opens in a bounded time, and that all 40 keys have their limits or the file is reported as
+/// damaged and not changed. Returns whether all limits are there.
 fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
     let (done, is_done) = mpsc::channel();

@@ -60,7 +60,7 @@ fn other_processes_follow() {
     if let Some(path) = env::var_os(CHILD) {
         let config = FileConfig::follow(path, Duration::from_millis(1)).unwrap();
         let engine = keyed(config, 10);
-        // Tells that it follows, and waits for what that leads to.
+        // Shows the parent that this process follows the file, and waits for the parent's change.
         let number = env::var("NUMBER").unwrap();
         set(engine.config(), &number, "1/s");
         while engine.try_acquire_n_at("all", 7, crate::at(0)).is_err() {

@@ -10,7 +10,7 @@ thread_local! {
     static NOW: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
 }
 
-/// Shows each thread the moment that this thread has named last.
+/// A clock that shows each thread the moment that this thread has set last.
 #[derive(Debug)]
 pub(crate) struct NamedMoment;
 

@@ -57,9 +57,9 @@ impl FastPath {
             if let Err(rejected) = rule.try_acquire(&mut owed, now, n) {
                 return Some(Err(rejected));
             }
-            // Relaxed: as for the load; what counts is that the word is still the one that the
-            // decision was made on. Its partners are itself, in another thread, and `close`.
-            // Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
+            // Relaxed: as for the load. The exchange succeeds only if the word is still the one on which the decision
+            // was made. The partners are this exchange in another thread, and `close`. Models:
+            // `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
             match self.word.compare_exchange_weak(seen, owed, Relaxed, Relaxed) {
                 Ok(_) => return Some(Ok(())),
                 Err(newer) => seen = newer,

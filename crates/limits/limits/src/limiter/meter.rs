@@ -37,8 +37,8 @@ const REJECTED: &str = "nanopace_limits_rejected_total";
 const WAITED: &str = "nanopace_limits_waited_seconds";
 
 impl Meter {
-    /// Counts under that name, by the recorder that is installed now. Install it first: counts for a name that was
-    /// given before are lost.
+    /// Counts under the name `name`, by the recorder that is installed now. Install the recorder first: counts under a
+    /// name that was given before are lost.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn named(name: &str) -> Meter {

@@ -29,7 +29,7 @@ impl Receipt {
         &self.costs
     }
 
-    /// The number that this limit had at the time of the receipt: the limit is `number` now, and has stayed the same.
+    /// The number that `limit` had at the time of the receipt. Now its number is `number`.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -142,7 +142,7 @@ impl Limit {
         }
     }
 
-    /// Refunds `n` requests that were counted there. Afterwards no request is admitted that would not have been
+    /// Refunds `n` requests that were counted at `place`. Afterwards no request is admitted that would not have been
     /// admitted without the refunded ones.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {

@@ -123,7 +123,7 @@ impl CountedLimit {
 }
 
 impl Replaced {
-    /// The accounts that `in_force` do not continue. If there are too many, those that count for longest.
+    /// The accounts that `in_force` do not continue. If there are too many, the accounts that count for longest.
     pub(crate) fn by(
         in_force: &[CountedLimit],
         mut accounts: Vec<CountedLimit>,
@@ -161,8 +161,9 @@ impl Replaced {
     }
 }
 
-/// The window with the shortest period that is not shorter than the limit's. If there is none, the window with the
-/// longest period. A window that may have forgotten a part of that period is taken only if there is no such window.
+/// The window with the shortest period that is not shorter than the limit's. If there is no such window, the window
+/// with the longest period. A window that may have forgotten a part of the limit's period is taken only if there is no
+/// other window.
 fn most_similar<'a>(
     limit: &Limit,
     others: &'a [CountedLimit],

@@ -115,7 +115,8 @@ impl ManagedPool {
     /// Takes `tokens` now and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
-    /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the moment is [`Nanos::MAX`].
+    /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the moment is
+    /// [`Nanos::MAX`].
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
@@ -125,8 +126,8 @@ impl ManagedPool {
     /// are always available.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile, [`AcquireError::ExceedsCapacity`] for more tokens
-    /// than it can hold, also if it is made smaller meanwhile. No token is taken then.
+    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile, [`AcquireError::ExceedsCapacity`] for more
+    /// tokens than it can hold, also if it is made smaller meanwhile. No token is taken then.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)

@@ -57,7 +57,7 @@ struct Waiter {
 
 impl Waiter {
     fn tell(self, answer: Answer) {
-        // An error is impossible: the caller waits, so it listens.
+        // No error is possible, because the caller waits for the answer.
         let _ = self.answer.send(answer);
     }
 }
@@ -213,7 +213,7 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// The moment that a change at `now` counts for: `now`, or the moment of the level if that is later.
+    /// The moment at which a change at `now` takes effect: `now`, or the moment of the level if that is later.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }
@@ -277,7 +277,7 @@ pub(crate) struct Flow {
     stretches: VecDeque<Stretch>,
 }
 
-/// One quota, from its first moment on.
+/// A quota, and the moment from which on it is in force.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     quota: Quota,

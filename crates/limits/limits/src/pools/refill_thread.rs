@@ -65,8 +65,8 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Calls `refill` with the time. Calls it again at the moment that it returns or earlier, and when the thread is
-    /// woken.
+    /// Starts a thread that calls `refill` with the time: at once, at the moment that the last call returned or
+    /// earlier, and when the thread is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,
@@ -97,7 +97,7 @@ impl RefillThread {
 
     /// Wakes the thread and ends it.
     pub(crate) fn stop(&self) {
-        // Relaxed: the unparking after it orders it before the thread's next look.
+        // Relaxed: the unparking that follows orders this store before the thread's next load.
         self.is_over.store(true, Relaxed);
         self.unparker.unpark();
     }

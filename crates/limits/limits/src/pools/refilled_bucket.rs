@@ -76,8 +76,8 @@ impl RefilledBucket {
     ///
     /// # Errors
     /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity below the cost,
-    /// [`QuotaError::InitialTooLarge`] for more than the capacity at the start, [`QuotaError::Interval`] for a period of more
-    /// than a day.
+    /// [`QuotaError::InitialTooLarge`] for more than the capacity at the start, [`QuotaError::Interval`] for a period
+    /// of more than a day.
     pub fn start(
         quota: Quota,
         capacity: u64,

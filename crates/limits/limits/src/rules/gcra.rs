@@ -69,8 +69,8 @@ impl Gcra {
     /// Limits to `quota`, with up to `burst` requests at once; a burst of 1 spaces them evenly.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for one that takes more than 292
-    /// years to recover.
+    /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for a burst that takes
+    /// more than 292 years to recover.
     pub fn with_burst(quota: Quota, burst: u64) -> Result<Gcra, QuotaError> {
         Ok(Gcra { schedule: VirtualSchedule::new(quota, burst)? })
     }

@@ -116,7 +116,7 @@ impl Rule for SlidingLog {
         if !self.counts_rejected {
             return Err(Rejected::NotUntil(state.falls_to(most)));
         }
-        // This request counts too, so it is among the `most` that are within the period then.
+        // This request counts, too: it is one of the `most` requests within the period at that moment.
         Err(Rejected::NotUntil(with_this_one(state, now, most.checked_sub(n))))
     }
 

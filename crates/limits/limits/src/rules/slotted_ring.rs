@@ -116,8 +116,8 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// There are two ways to fit slots to a period. [`new`](SlottedRing::new) takes slots of period / N, as is usual, and
 /// guards period x (N - 1) / N: a limit of 300 per 1.0 s in ten slots guards 300 per 0.9 s.
-/// [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so the limit holds in every period. In return, a
-/// request may have to wait up to one slot longer than with an exact log.
+/// [`guarding`](SlottedRing::guarding) takes slots of period / (N - 1), so the limit holds in every period. In return,
+/// a request may have to wait up to one slot longer than with an exact log.
 ///
 /// # Cost
 ///

@@ -55,8 +55,8 @@ impl TokenBucket {
     /// token.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] for one that takes more than
-    /// 292 years to fill.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] for a capacity that
+    /// takes more than 292 years to fill.
     pub fn new(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }

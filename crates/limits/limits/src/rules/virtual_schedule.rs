@@ -32,7 +32,8 @@ pub(crate) struct VirtualSchedule {
 }
 
 impl VirtualSchedule {
-    /// Tokens come back at `quota`; `capacity` of them may be gone; a request takes one of them.
+    /// A schedule on which tokens come back at `quota`, at most `capacity` tokens may be missing, and a request takes
+    /// one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -61,7 +62,7 @@ impl VirtualSchedule {
         double(owed) / double(self.cost_units)
     }
 
-    /// The debt when that many requests are owed at `moment`, to the nearest unit.
+    /// The debt at which `requests` requests are owed at `moment`, to the nearest unit.
     pub(crate) fn owing_requests(&self, requests: f64, moment: Nanos) -> u64 {
         let owed = whole(requests * double(self.cost_units));
         self.units.round_up(moment).saturating_add(owed)
@@ -77,7 +78,7 @@ impl VirtualSchedule {
         self.limit_units / self.units.units_per_interval
     }
 
-    /// The debt at `moment` when all tokens but `left` are gone.
+    /// The debt at `moment` if only `left` tokens are left.
     pub(crate) fn owing_all_but(&self, left: u64, moment: Nanos) -> Result<u64, QuotaError> {
         let capacity = self.capacity();
         let gone = capacity.checked_sub(left).ok_or(QuotaError::InitialTooLarge { capacity })?;
@@ -121,7 +122,7 @@ impl VirtualSchedule {
         self.units.moment(self.base(owed, now)).max(now)
     }
 
-    /// The number of tokens that are gone at `now`, including a token that has partly come back.
+    /// The number of tokens that are missing at `now`, including a token that has partly come back.
     pub(crate) fn gone(&self, owed: u64, now: Nanos) -> u64 {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }

@@ -15,7 +15,7 @@ struct Divisor {
 }
 
 impl Divisor {
-    /// For divisors from 1 to 2^63 - 1.
+    /// Prepares divisions by `divisor`, which is from 1 to 2^63 - 1.
     fn new(divisor: u64) -> Divisor {
         let bits = u64::BITS - (divisor - 1).leading_zeros();
         let magic = (1_u128 << (63 + bits)).div_ceil(u128::from(divisor));
@@ -102,7 +102,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts in the window of that number, or in the latest known window if that is later.
+    /// The counts in the window with the number `number`, or in the latest known window if that is later.
     #[inline]
     pub(crate) fn in_window(self, number: u64) -> Counts {
         match number.checked_sub(self.number) {
@@ -132,7 +132,7 @@ impl Counts {
     }
 
     /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter); none if they are admitted at
-    /// once. These are the counts at `now`, and `n` is not above `limit`.
+    /// once. `self` holds the counts at `now`, and `n` is at most `limit`.
     #[inline]
     pub(crate) fn slides_in(
         self,

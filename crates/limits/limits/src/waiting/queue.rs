@@ -2,7 +2,7 @@
 //!
 //! Only the *first* in the queue asks the limits. The limits return the moment from which its request is admitted, and
 //! it asks again at that moment. The others wait to become first. A request that leaves the first place, admitted or
-//! not, wakes the next one. So an admission takes one wake-up, however long the queue is, and no waiter overtakes
+//! not, wakes the next waiter. So an admission takes one wake-up, however long the queue is, and no waiter overtakes
 //! another.
 //!
 //! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
@@ -15,9 +15,9 @@
 //! loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks the limits
 //! under that lock. So a request that comes after that yields. Model: `nobody_overtakes_who_waits_for_a_limit`.
 //!
-//! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter passes after
-//! the queue: an admitted request leaves the queue, and its caller sleeps then. If the caller is dropped
-//! meanwhile, the request is refunded.
+//! **A waiter in the queue holds nothing**, so nothing has to be refunded when it gives up. Jitter comes after the
+//! queue: an admitted request leaves the queue, and then its caller sleeps. If the caller is dropped while it sleeps,
+//! the request is refunded.
 //!
 //! **A timeout that is too short fails at once.** The queue stores the cost of each waiter, so a [`Forecast`] can
 //! compute when a request would be admitted after all the others.
@@ -103,8 +103,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
     /// decided.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        // Relaxed: a waiter that entered before it asked has asked under the lock that the caller
-        // holds, so its count is seen. Model: `nobody_overtakes_who_waits_for_a_limit`.
+        // Relaxed: a waiter is counted before it asks, and it asks under the lock that the caller holds, so the caller
+        // sees every waiter that has asked. Model: `nobody_overtakes_who_waits_for_a_limit`.
         self.waiters.load(Relaxed) == 0
     }
 
@@ -222,7 +222,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// The costs of those ahead of the ticket, beginning with the first in the queue.
+    /// The costs of the waiters ahead of the ticket, beginning with the first in the queue.
     pub(crate) fn costs_ahead<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<OwnedCosts>
     where
         K: Borrow<Q>,
@@ -234,7 +234,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         ahead.take(MOST_AHEAD).map(|(_, entry)| entry.costs.clone()).collect()
     }
 
-    /// Leaves the queue, and wakes the next one if it was the first place.
+    /// Leaves the queue. Wakes the next waiter if the caller had the first place.
     pub(crate) fn leave<Q>(&self, key: &Q, ticket: &mut Option<Ticket>)
     where
         K: Borrow<Q>,

@@ -183,8 +183,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         })
     }
 
-    /// Begins the jitter, a random time that passes after the admission. Without jitter there is no receipt, and the wait
-    /// ends.
+    /// Begins the jitter, a random time that passes after the admission. Without jitter there is no receipt, and the
+    /// wait ends.
     fn start_jitter(&mut self, now: Nanos, receipt: Option<Receipt>) -> Step<End<G>> {
         let late = self.wait.jitter.mul_f64(fastrand::f64());
         let moment = (now + late).min(self.deadline);
@@ -200,8 +200,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Stays in the queue, unless the request would be admitted too late. This is forecast when the request is new, and
-    /// once more at its deadline.
+    /// Stays in the queue, unless the request would be admitted too late. The time of its admission is forecast when
+    /// the request is new, and again at its deadline.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {

@@ -14,8 +14,8 @@ struct Definition {
     width: u128,
     /// Each with the end of its slot.
     let_in: Vec<(u128, u64)>,
-    /// When the latest admission left that an arrival has seen to have left. A request for nothing, or too much, is
-    /// not an arrival.
+    /// The moment at which the latest admission left the window, among the admissions that had left when a request
+    /// arrived. A request for zero, or for too much, does not count as an arrival.
     left: u128,
 }
 

@@ -44,7 +44,7 @@ fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)
     let_in
 }
 
-/// Whether these limits alone would admit all of that.
+/// Whether these limits alone would admit all arrivals in `let_in`.
 fn lets_all_in(limits: &Limits, mut let_in: impl Iterator<Item = Arrival>) -> bool {
     let mut state = limits.fresh();
     let_in.all(|arrival| limits.try_acquire(&mut state, arrival.now, arrival.n).is_ok())

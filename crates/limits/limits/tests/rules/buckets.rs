@@ -79,7 +79,7 @@ fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival
     if n == 0 || held + n <= fits {
         return Ok(());
     }
-    // All n fit once that many have left.
+    // The request fits once the departures up to this one have left the bucket.
     let last_to_leave = departures.len() - (fits - n) - 1;
     not_until(at(u64::try_from(leaves(&departures[last_to_leave])).unwrap()))
 }

@@ -47,7 +47,7 @@ fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
-/// In a span, its ends included, at most the burst and one for each interval are admitted.
+/// The most requests that are admitted in a span, its ends included: the burst, and one request for each interval.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());

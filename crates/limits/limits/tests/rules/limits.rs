@@ -76,7 +76,7 @@ fn of_limits_with_nothing_left_the_last_to_recover_is_the_tightest() {
         let (which, standing) = limits.tightest(&state, at(0));
         assert_eq!((which, standing.reset), (slowest, Duration::from_secs(3_600)), "{text}");
     }
-    // If several have as much left, it is the first.
+    // If several limits have the same number left, the first of them is the tightest.
     let limits: Limits = "2/min, 2/h".parse().unwrap();
     let mut state = limits.fresh();
     limits.try_acquire(&mut state, at(0), 1).unwrap();
@@ -128,7 +128,7 @@ proptest! {
             let expected = answers.iter().filter_map(|answer| answer.err()).max().map_or(Ok(()), Err);
             let answer = limits.try_acquire_costs(&mut state, at(now), &costs[..]);
             if limits.to_string().contains("sliding-log-all") {
-                // It counts what others reject, and has to let that in too.
+                // This limit counts requests that other limits reject, so it has to admit them too.
                 prop_assert_eq!(answer.is_ok(), expected.is_ok());
                 if let (Err(CostsRejected::Limit(told)), Err(alone)) = (answer, expected) {
                     prop_assert!(told >= alone);
@@ -327,7 +327,7 @@ fn an_invalid_limit_is_an_error_that_says_what_to_write() {
     );
 }
 
-/// Blank text may be a variable that is not set. It must not let everything in.
+/// Blank text may be a variable that is not set. Such text must not admit every request.
 #[test]
 fn blank_text_is_an_error_and_unlimited_is_no_limit() {
     for blank in ["", " ", "\t", "\r\n", "\u{a0}", "\u{3000}"] {
@@ -417,8 +417,8 @@ fn a_retry_time_includes_logs_that_count_the_rejection() {
     assert!(limiter.try_acquire().is_ok());
 }
 
-/// Two limits by turns, as two processes with different limits have them: the faster one admits its own rate,
-/// although the slower one is exhausted whenever it is in force.
+/// Two limits are in force by turns, as for two processes with different limits: the faster limit admits its own rate,
+/// although the slower limit is exhausted whenever it is in force.
 #[test]
 fn a_rate_that_comes_back_goes_on_with_its_own_account() {
     for (fast, slow) in [("100/s burst 1", "1/s"), ("100/s burst 10", "1/s burst 10")] {

@@ -52,7 +52,8 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
 }
 
 proptest! {
-    /// The admissions have the same moments without those requests. (Except for limits that count rejected requests.)
+    /// Without the requests that do not wait, the admissions have the same moments. (Except for limits that count
+    /// rejected requests.)
     #[test]
     fn requests_that_do_not_wait_take_nothing_from_those_that_wait(
         text in prop::sample::select(KINDS.to_vec()),
@@ -63,7 +64,7 @@ proptest! {
     }
 }
 
-/// Two wait, for 3 and for 1, at 100/s, and the burst of 10 is gone.
+/// Two requests wait, for 3 and for 1, at 100/s, after the burst of 10 is used up.
 #[test]
 fn a_yielding_request_gets_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
@@ -132,7 +133,7 @@ fn a_yielding_request_counts_if_rejected_requests_count() {
     assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
 }
 
-/// Like a future that is polled once, and then kept.
+/// The waiter is like a future that is polled once, and then kept.
 #[test]
 fn a_waiter_that_stops_asking_loses_its_priority() {
     let (clock, limiter) = limiter("10/day");
@@ -177,8 +178,8 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// If all stay and none comes between: a request that fails at once would have been admitted too late, at the
-    /// returned moment, and all others are admitted in time.
+    /// If all requests stay in the queue and no other request comes, a request that fails at once is one that would be
+    /// admitted too late, at the returned moment, and all others are admitted in time.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),

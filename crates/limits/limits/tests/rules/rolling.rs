@@ -66,7 +66,7 @@ proptest! {
         }
     }
 
-    /// On a clock that goes backwards, what counts is the latest moment.
+    /// On a clock that goes backwards, an earlier moment counts as the latest moment so far.
     #[test]
     fn counts_take_moments_from_before_the_latest_for_the_latest(span_ns in 1..1_u64 << 40, arrivals in arrivals(1 << 30, 10, 100)) {
         let (mut exact, mut exact_in_order) = (RollingCount::new(span(span_ns)), RollingCount::new(span(span_ns)));

@@ -112,8 +112,8 @@ proptest! {
 }
 
 proptest! {
-    /// The managed pool is the pool, refilled at each beat with what the quota has brought;
-    /// whatever the clock does, at the latest moment it has shown.
+    /// A managed pool equals a pool that is refilled at each beat with the tokens that the quota has brought. If the
+    /// clock goes backwards, the latest moment counts.
     #[test]
     fn the_managed_pool_is_its_definition(
         count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,
@@ -144,7 +144,8 @@ proptest! {
                 Err(Rejected::NotUntil(moment)) => {
                     prop_assert!(!pool.clone().take(n) && n <= pool.capacity());
                     if moment < Nanos::MAX {
-                        // The retry time ignores tokens that wait. Above the size, it depends on how refills are bundled.
+                        // The retry time ignores tokens that wait. Above the size, it depends on how refills are
+                        // bundled.
                         let is_exact = pool.waiting() == 0 && n <= size;
                         let earlier = managed.peek_n_at(n, at(moment.as_nanos() - 1));
                         prop_assert!(!is_exact || earlier.is_err(), "told {:?} at {:?}", moment, now);
@@ -387,14 +388,15 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 }
 
 proptest! {
-    /// Whatever is changed and when: the pool gets all tokens of the quotas, less than a 720th of a token lost by
-    /// each change; and no more is taken within any span than the largest size and ratio of that span allow.
+    /// This holds for changes of any kind at any time. The pool gets all tokens of the quotas, except that each change
+    /// loses less than a 720th of a token. Within any span, no more is taken than the largest size and ratio of that
+    /// span allow.
     #[test]
     fn changes_of_a_pool_admit_no_more(turns in turns()) {
         let clock = ManualClock::new();
         let quota = Quota::new(20, span(COMMON_NS)).unwrap();
         let pool = ManagedPool::unattended(quota, 10, 1.25, span(100), clock.clone()).unwrap();
-        // In 1 / COMMON_NS of a token.
+        // The unit is 1 / COMMON_NS of a token.
         let (mut brought, mut speed, mut changes) = (0, 20, 0);
         let mut taken = 0;
         let capacity_and_ratio = |size: u64, capacity: u64| (capacity, to_f64(capacity) / to_f64(size));
@@ -442,7 +444,7 @@ proptest! {
                 let capacity = terms.iter().map(|terms| terms.0).max().unwrap();
                 let ratio = terms.iter().map(|terms| terms.1).fold(1.0, f64::max);
                 let refilled = to_f64(u64::try_from(to - from).unwrap());
-                // And the fraction of a token that was carried.
+                // The last number allows for the fraction of a token that was carried.
                 prop_assert!(to_f64(sum) < to_f64(capacity) + ratio * refilled + 1.001);
             }
         }

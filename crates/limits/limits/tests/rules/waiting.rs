@@ -113,7 +113,7 @@ fn a_timeout_that_is_too_short_fails_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
-/// It does so in case a limit was changed without a wake-up.
+/// The first request asks every second, in case a limit was changed without a wake-up.
 #[test]
 fn the_first_asks_every_second() {
     let (_, limiter) = limiter("1/day");

@@ -10,7 +10,7 @@ use nanopace_limits::{
 use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 
-/// Each arrival's moment, none before the one before it.
+/// The arrivals, each at the latest moment so far.
 fn effective(let_in: &[Arrival]) -> Vec<Arrival> {
     let mut latest = Nanos::ZERO;
     let forward = |arrival: &Arrival| {
@@ -158,8 +158,8 @@ proptest! {
     #[test]
     fn a_sliding_log_keeps_its_laws((quota, arrivals) in quota_and_arrivals()) {
         let rule = SlidingLog::new(quota);
-        // Only the laws that hold on a clock that goes backwards: a rejected request may have moved
-        // the latest moment on.
+        // Checks only the laws that hold on a clock that goes backwards: a rejected request may have moved the latest
+        // moment on.
         crate::laws::retries_get_in(&rule, &arrivals)?;
         crate::laws::idle_is_fresh(&rule, &arrivals)?;
         crate::laws::sizes_are_told_apart(&rule, quota.count(), &arrivals)?;
@@ -170,8 +170,8 @@ proptest! {
         let rule = SlidingLog::new(quota);
         crate::laws::common(&rule, quota.count(), &arrivals)?;
         crate::laws::agrees(&rule, &arrivals, |let_in, arrival| sliding_log(quota, let_in, arrival))?;
-        // A period has one end of its two: up to one nanosecond less than it, no more than the
-        // count.
+        // A period includes one of its two ends: within up to a nanosecond less than a period, at most the count is
+        // admitted.
         let periods = |length_ns: u64| u128::from(length_ns / quota.period_ns() + 1);
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
@@ -195,7 +195,7 @@ proptest! {
         }
     }
 
-    /// Only the laws that hold if rejected requests count.
+    /// Checks only the laws that hold if rejected requests count.
     #[test]
     fn a_log_that_counts_rejected_ones_keeps_its_laws((quota, arrivals) in quota_and_orderly()) {
         let rule = SlidingLog::counting_rejected(quota);
@@ -214,7 +214,8 @@ proptest! {
     ) {
         let rule = SlidingLog::counting_rejected(Quota::new(count, span(period_ns)).unwrap());
         let n = n.min(count);
-        // One more than the first burst; rejected for two periods, it sees only its own tries.
+        // Stops after one admission more than the first burst, or after two periods of rejections: then the limit
+        // counts only these requests.
         let admits = |retry_ns: u64| {
             let (mut state, mut now, mut admitted, mut since) = (rule.fresh(), 0, 0, 0);
             while admitted <= count / n && now - since <= 2 * (period_ns + retry_ns) {

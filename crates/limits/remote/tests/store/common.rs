@@ -19,12 +19,12 @@ impl Clock for Micros {
     }
 }
 
-/// One server after the other: Redis and Valkey.
+/// Starts Redis and Valkey, one after the other.
 pub(crate) fn servers() -> impl Iterator<Item = (Engine, Server)> {
     Engine::ALL.into_iter().map(|engine| (engine, Server::start(engine).unwrap()))
 }
 
-/// Tries that many random cases.
+/// A runner that tries `cases` random cases.
 pub(crate) fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }

@@ -11,7 +11,7 @@ fn expires(server: &Server) -> u64 {
     ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
 }
 
-/// When one more is admitted, by the store's clock, in nanoseconds.
+/// When another request is admitted, by the store's clock, in nanoseconds.
 fn not_until(users: &RemoteKeyed) -> u64 {
     match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
@@ -21,7 +21,7 @@ fn not_until(users: &RemoteKeyed) -> u64 {
     }
 }
 
-/// How much later it expires than necessary.
+/// How much later the key expires than necessary.
 fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     let late = expires.checked_sub(counts_until);
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))

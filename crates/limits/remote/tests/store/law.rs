@@ -20,7 +20,7 @@ struct Local {
 }
 
 impl Local {
-    /// The decision of those limits at that moment, and the state after it.
+    /// The decision of `limits` at the moment `micros`, and the state after that decision.
     fn decide(
         &self,
         limits: &Limits,
@@ -62,8 +62,8 @@ impl Local {
     }
 }
 
-/// Whether the decisions are the same, except for that many microseconds. If two limits reject for times that
-/// differ by less, either may be named.
+/// Whether the decisions differ by at most `most` microseconds. If two limits reject for times that differ by less,
+/// either may be named.
 fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
     let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
     let is_retried_alike = match (a.retry(), b.retry()) {
@@ -79,7 +79,7 @@ fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
         && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
 }
 
-/// The number of requests that become possible in that many microseconds.
+/// The number of requests that become possible in `micros` microseconds.
 fn requests_in(micros: u64, limit: Limit) -> u64 {
     let quota = limit.quota();
     match limit.kind() {
@@ -103,7 +103,7 @@ fn allowed(limits: &[Limits]) -> u64 {
 #[derive(Clone, Copy, Debug)]
 enum When {
     Later(i64),
-    /// That long after the beginning of the next window of the first limit.
+    /// So many microseconds after the beginning of the next window of the first limit.
     Window(i64),
 }
 

@@ -45,7 +45,7 @@ impl Fleet {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Asks for `n`, that many times.
+    /// Asks for `n` tokens, `times` times.
     Ask {
         who: usize,
         n: u64,
@@ -165,7 +165,7 @@ fn unused_tokens_are_given_back() {
         users.try_acquire("alice").unwrap();
         assert_eq!((users.stats().leased, left()), (1, 997));
         drop(users);
-        // The thread that sweeps may hold it a little longer.
+        // The thread that sweeps may hold the block a little longer.
         until("what was left is given back", || left() == 998);
 
         let idle = lease(Duration::from_millis(1));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// The longest time of a decision, with a large margin for a busy machine.
 const BOUND: Duration = Duration::from_secs(2);
 
-/// With the default timeout of decisions, which matters here.
+/// A store with the default timeout of decisions, on which these tests depend.
 fn impatient(server: &Server) -> Remote {
     let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
     ready(&store);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LIMIT: u64 = 100_000;
 
-/// With one connection, on which no other response is pending.
+/// A store with one connection, on which no other response is pending.
 fn through(proxy: &Proxy) -> Remote {
     Remote::lazy_with(&proxy.url(), patient().connections(1)).unwrap()
 }
@@ -16,7 +16,7 @@ fn limits() -> String {
     format!("{LIMIT}/day fixed-window")
 }
 
-/// A block has some ten tokens, and none is given back by a timer meanwhile.
+/// Limits with blocks of some ten tokens, which no timer gives back during the test.
 fn leased(store: &Remote) -> RemoteKeyed {
     store.limits(&limits()).leased(Duration::from_secs(10)).build().unwrap()
 }

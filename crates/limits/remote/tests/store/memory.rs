@@ -4,7 +4,7 @@ use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Engine, Server};
 
-/// Has room for some thousands of keys, and evicts those that expire next.
+/// A server that has room for some thousands of keys, and evicts the keys that expire next.
 fn small(engine: Engine) -> Server {
     let server = Server::with(engine).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
     let used: String = ask(&server, &["INFO", "memory"]);
@@ -43,7 +43,7 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
             }
             assert_eq!(denies.trouble(), Some(StoreError::Full), "{engine}");
             assert!(allows.try_acquire("fresh").is_ok(), "{engine}: as was said");
-            // It is known to have used up its limits, because the store is asked.
+            // The store is asked, and rejects, because the limits of this key are used up.
             assert!(allows.try_acquire("victim").is_err(), "{engine}");
         }
         assert_eq!((denies.stats().degraded, allows.stats().degraded), (60, 20), "{engine}");

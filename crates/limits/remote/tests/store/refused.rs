@@ -13,7 +13,7 @@ const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
 const LEASES: &[&str] = &["zadd", "zrem", "zcard", "zremrangebyscore", "pexpire"];
 const CONFIGURES: &[&str] = &["hget", "hgetall", "hexists", "hset", "hdel"];
 
-/// The store for a user with only those permissions.
+/// The store for a user with only the permissions for these keys and commands.
 fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
     let rights: Vec<String> = commands.iter().map(|command| format!("+{command}")).collect();
     let user = ["ACL", "SETUSER", "bob", "reset", "on", ">unspeakable", keys];
@@ -118,7 +118,7 @@ fn a_store_that_was_never_there_returns_the_reason() {
                 users.try_acquire("alice").unwrap();
                 users.trouble().as_ref() == Some(&reason)
             });
-            // And stays so, however often it is tried.
+            // The reason stays the same, however often requests are tried.
             for _ in 0..200 {
                 users.try_acquire("alice").unwrap();
                 assert_eq!(users.trouble().as_ref(), Some(&reason), "{engine}");

@@ -118,7 +118,7 @@ async fn two_processes_decide_like_one() {
     }
 }
 
-/// Each request of two clients at once, which ask both processes: neither is admitted twice.
+/// Eight clients send requests with one key to two processes at once: the processes together admit exactly the limit.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn requests_at_once_are_counted_once_each() {

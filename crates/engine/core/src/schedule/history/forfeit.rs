@@ -1,9 +1,9 @@
 //! Changes the pieces when time is forfeited.
 //!
 //! A slot starts late. The slots after it move as if it had started at some moment `time`, which is later than its
-//! intended start and no later than now. The piece that rules at `time` goes on from there. Pieces that came into force
-//! after `time` are put in force again, each at its moment, and go on from the positions that the moved slots have
-//! reached.
+//! intended start and no later than now. The piece in force at `time` continues from that moment. Pieces that came into
+//! force after `time` are put in force again, each at its moment, and continue from the positions that the moved slots
+//! have reached.
 //!
 //! A corrected load ([`History::correct`]) is different, because its slots have times from before its piece came into
 //! force:

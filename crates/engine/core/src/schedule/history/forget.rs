@@ -32,7 +32,7 @@ impl History {
         self.pieces.shrink_to(self.enough.max(KEPT) + 4);
     }
 
-    /// All pieces but the first and the last, each with its index and the one after it.
+    /// All pieces but the first and the last, each with its index and the next piece.
     fn inner(&self) -> impl Iterator<Item = (usize, (&Piece, &Piece))> {
         self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
     }

@@ -16,7 +16,7 @@ pub(crate) struct Block {
     /// The version of the schedule under which the slots were drawn.
     version: u64,
     grants: Vec<Grant>,
-    /// How many of them have been handed out.
+    /// How many of the slots have been handed out.
     used: usize,
     /// The position after the last slot.
     end_position: u64,
@@ -49,15 +49,15 @@ impl Block {
 }
 
 impl Timeline {
-    /// Whether lanes take blocks: no line has the next slot, and no start moves another.
+    /// Whether lanes take blocks: the next slot lies on no line, and no start moves another.
     pub(crate) fn has_blocks(&self) -> bool {
         self.published.is_uneven()
     }
 
     /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock is
-    /// young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. None if no slot is due,
-    /// only the very last one is, another thread has just taken them, slots lie evenly by now, or each slot has to be
-    /// judged under the lock.
+    /// young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. Returns none if no slot
+    /// is due, only the schedule's last slot is due, another thread has just taken the slots, slots now lie evenly, or
+    /// each slot has to be judged under the lock.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -99,8 +99,8 @@ impl Entry<'_> {
         Some(now)
     }
 
-    /// Claims the slots that were drawn into the block, the first of which lies at `start`. False if no slots were
-    /// drawn, or another thread has just taken them; then the block is empty.
+    /// Claims the slots that were drawn into the block, the first of which lies at `start`. Returns false, with an
+    /// empty block, if no slots were drawn or another thread has just taken them.
     fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);
@@ -110,8 +110,8 @@ impl Entry<'_> {
         is_claimed
     }
 
-    /// Fills the block with the slots from `start` on that are due, without the very last one: as many as the pace of
-    /// the lane allows.
+    /// Fills the block with the due slots from `start` on, except the schedule's last slot: as many as the pace of the
+    /// lane allows.
     fn draw(&self, block: &mut Block, start: u64, pace: Pace, now: i64) {
         let most =
             usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
@@ -144,8 +144,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether the last of `slots` slots from `start` on is the very last one of the schedule. The caller that takes
-    /// that slot has to wake tasks that wait, so it is not drawn, but taken separately under the lock.
+    /// Whether the last of `slots` slots from `start` on is the schedule's last slot. The caller that takes that slot
+    /// has to wake tasks that wait, so it is not drawn, but taken separately under the lock.
     fn has_the_last(&self, start: u64, slots: u64) -> bool {
         self.locked.schedule.ends_before(after(start, slots))
     }

@@ -1,5 +1,5 @@
-//! Work at the end of each stay under the lock: updates the counts, forgets the parts of the schedule that are no
-//! longer needed, and publishes the state for callers.
+//! Work before the lock is released: updates the counts, forgets the parts of the schedule that are no longer needed,
+//! and publishes the state for callers.
 
 use super::{Entry, Locked};
 use crate::Clock;
@@ -19,8 +19,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// The total number of slots that have been claimed, when `next` is the next position to be claimed. It must not be
-    /// more than half of all positions away from that of the last call.
+    /// The total number of slots that have been claimed, when `next` is the next position to be claimed. `next` must be
+    /// at most half of all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);
@@ -58,7 +58,7 @@ impl Entry<'_> {
     }
 
     /// Publishes the schedule, and lets as many slots that are due start on this reading as the pace of claims allows.
-    /// So callers need not each read the clock after a change.
+    /// So not every caller has to read the clock after a change.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);

@@ -31,8 +31,8 @@ impl Lane {
 }
 
 impl State {
-    /// Starts the earliest slot there is, including those that the lane holds. It starts them in
-    /// order, and gives them back if another caller has given back an earlier one.
+    /// Starts the earliest slot, of the free slots and those that the lane holds. The lane starts the slots that it
+    /// holds in order, and gives them back if another caller has given back an earlier slot.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,
@@ -63,7 +63,7 @@ impl State {
         Ok((answer, at))
     }
 
-    /// Takes slots ahead. They are a row, are due, and are not judged by the policy.
+    /// Takes slots ahead: slots in a row that are due and are not judged by the policy.
     fn take_ahead(&mut self, lane: usize, ahead: u64) {
         let slots: Vec<u64> = (0..ahead).map(|_| self.take()).collect();
         assert!(slots.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a lane takes slots in a row");

@@ -31,7 +31,7 @@ struct Piece {
     from: f64,
     since: f64,
     segment: Segment,
-    /// Whether it begins with a slot that has forfeited time, and not with a change of the pace.
+    /// Whether the piece begins with a slot that has forfeited time, and not with a change of the pace.
     is_forfeit: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The segment on which owed time is paid back, and how far off the real pacer's segment may be.
 //!
-//! It goes through a slot at a moment. If that moment is a reading of the clock, the real pacer has the same one. If a
-//! caller was held back until then, the real caller returned at another moment, because it returns in a whole
+//! The segment goes through a slot at a moment. If that moment is a reading of the clock, the real pacer has the same
+//! one. If a caller was held back until then, the real caller returned at another moment, because it returns in a whole
 //! nanosecond, and because the segment before was off already. The slots that the segment makes between both moments
 //! are the error of its count, and the error stays. At another rate these slots take another time: 1 ns at 100/s is
 //! 10^-7 slots, which are 20 ns at 5/s.
@@ -19,7 +19,7 @@ pub(super) struct PayBack {
     segment: Segment,
     /// The count that the segment goes through.
     through: f64,
-    /// How far off the segment may be there, in slots.
+    /// How far off the segment may be at that count, in slots.
     off: f64,
 }
 
@@ -52,13 +52,13 @@ impl PayBack {
         self.off + (count - self.through).abs() * Q32
     }
 
-    /// The count that it has reached: at least, about, and at most.
+    /// The count that the segment has reached: at least, about, and at most.
     pub(super) fn count_at(&self, time: f64) -> When {
         let count = self.segment.count_at(time);
         When::from(count).blurred(self.off_by(count))
     }
 
-    /// When it reaches a count that may additionally be off by `off`.
+    /// When the segment reaches a count that may additionally be off by `off`.
     pub(super) fn time_of(&self, count: f64, off: f64) -> When {
         let counts = When::from(count).blurred(off + self.off_by(count));
         counts.map(|count| self.segment.time_of(count))

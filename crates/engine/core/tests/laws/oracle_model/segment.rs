@@ -51,7 +51,7 @@ impl Part {
 /// Parts one after the other, once or for ever.
 #[derive(Debug)]
 pub(crate) struct Curve {
-    /// Each part with its beginning, and the number of slots before it.
+    /// For each part: its beginning, the number of slots before it, and the part.
     parts: Vec<(f64, f64, Part)>,
     time: f64,
     count: f64,
@@ -99,7 +99,7 @@ impl Curve {
         rounds * self.count + within
     }
 
-    /// Whether the rate is zero from then on, for a while.
+    /// Whether the rate is zero at `time` and for a while after that.
     fn is_flat_at(&self, time: f64) -> bool {
         let (_, time) = self.round(time);
         let (_, _, part) = self.part_at(time);
@@ -129,7 +129,7 @@ impl Curve {
 /// The rate that a segment follows.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// This many nanoseconds for each slot.
+    /// A constant interval, in nanoseconds.
     Interval(f64),
     /// A shape from a moment on.
     Shape(Arc<Curve>, f64),

@@ -3,13 +3,13 @@
 use super::segment::Segment;
 use std::ops::Sub;
 
-/// How far the real pacer's rounding may have moved it from here: in every amount in nanoseconds, and in the number of
+/// How far rounding may have moved the real pacer from this model: in every amount in nanoseconds, and in the number of
 /// slots by a moment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     pub(super) nanos: f64,
     pub(super) slots: f64,
-    /// Whether a part of it comes from a policy.
+    /// Whether a part of the difference comes from a policy.
     pub(super) by_policy: bool,
 }
 
@@ -43,7 +43,7 @@ impl Slack {
         }
     }
 
-    /// The time `closed` was forfeited, and slots go on from a moment that may be `off`.
+    /// The time `closed` was forfeited, and slots continue from a moment that may be off by `off`.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
@@ -65,7 +65,7 @@ impl When {
         if self.low.total_cmp(&self.high).is_eq() { 0.0 } else { self.high - self.low }
     }
 
-    /// Whether it may have been read from the clock: those are whole nanoseconds.
+    /// Whether this moment may be a reading of the clock. Readings are whole nanoseconds.
     pub(super) fn is_reading(self) -> bool {
         self.off() + self.at.fract() == 0.0
     }

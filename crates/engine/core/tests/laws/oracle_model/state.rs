@@ -47,8 +47,8 @@ impl State {
         [least, most]
     }
 
-    /// The count up to which slots may have been granted by now without being judged: early ones too, and those on a
-    /// chord.
+    /// The count up to which slots may have been granted at `now` without being judged, including slots that start
+    /// early and slots on a chord.
     pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
         self.about(now, |time| self.current().count_at(time + self.rules.lead + CHORD_NS))
     }

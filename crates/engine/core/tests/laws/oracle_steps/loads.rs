@@ -99,7 +99,7 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
 pub(crate) enum Spread {
     Poisson(u64),
     Jitter(u64),
-    /// At these moments, in nanoseconds.
+    /// Recorded arrivals at these moments, in nanoseconds.
     Replay(Vec<u64>),
 }
 
@@ -148,7 +148,7 @@ impl Split {
         Shard::weighted(index, &self.weights).expect("a shard")
     }
 
-    /// How many slots of each cycle it has.
+    /// How many slots of each cycle this process has, and how many slots a cycle has.
     pub(crate) fn part(&self) -> (usize, u64) {
         let weight = usize::try_from(self.weights[self.index]).expect("a small number");
         (weight, self.weights.iter().copied().map(u64::from).sum())

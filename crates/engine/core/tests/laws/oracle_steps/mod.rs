@@ -58,7 +58,8 @@ pub(crate) enum Step {
     Rate(usize),
     /// A shape, from its beginning or not.
     Shape(Outline),
-    /// A shard, from this many slots of the load after those that are due.
+    /// A change of the shard. The number is the distance, in slots of the load, from the due slots to the first slot of
+    /// the new shard.
     Shard(Split, u64),
     Strictness(usize),
     MaxBacklog(Option<u64>),

@@ -86,7 +86,7 @@ fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Val
     prop_oneof![9 => on, u32::from(backwards) => back]
 }
 
-/// Mostly ones; sometimes zero, a part of `capacity`, all of it, and more.
+/// Sizes of requests: mostly 1; sometimes 0, a part of `capacity`, all of it, and more.
 fn sizes(capacity: u64) -> impl Strategy<Value = u64> {
     prop_oneof![
         8 => Just(1),
@@ -159,7 +159,7 @@ pub(crate) fn is_bounded<R: Rule>(
     let_in_is_bounded(&admitted(rule, arrivals), bound)
 }
 
-/// The same for what was admitted.
+/// Checks the same bound for the admitted requests `let_in`.
 pub(crate) fn let_in_is_bounded(
     let_in: &[Arrival],
     bound: impl Fn(u64) -> u128,
@@ -241,8 +241,8 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// A request for nothing is always admitted, and changes nothing. One for more than `capacity` never is, and its
-/// error differs from "not yet".
+/// A request for zero is always admitted, and changes nothing. A request for more than `capacity` is never admitted,
+/// and its error differs from "not yet".
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -287,7 +287,8 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// The remaining requests are admitted and no more are; after the reset, all of the limit is.
+/// A standing is true: the remaining requests are admitted, and no more than that; after the reset, the whole limit is
+/// admitted.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -313,7 +314,7 @@ pub(crate) fn a_standing_is_true<R: Rule>(
     Ok(())
 }
 
-/// The laws that need no definition.
+/// Checks the laws that hold for every rule.
 pub(crate) fn common<R: Rule + Clone>(
     rule: &R,
     capacity: u64,
