@@ -367,7 +367,7 @@ impl Entry<'_> {
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
-    /// Moves the word back from `end` to `start`. Returns false and leaves the word as it is if slots after `end` have
+    /// Moves the word back from `end` to `start`. Returns false and does not change the word if slots after `end` have
     /// been claimed, or if a slot from `start` on counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
         // A start at or after `start` may have moved slots.

@@ -178,7 +178,7 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// If all requests stay in the queue and no other request comes, a request that fails at once is one that would be
+    /// If all requests stay in the queue and no further request comes, a request that fails at once is one that would be
     /// admitted too late, at the returned moment, and all others are admitted in time.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
