@@ -391,7 +391,7 @@ fn unpacked() -> Step {
     Step::telling("published crates, packaged and unpacked", unpack).required()
 }
 
-/// Checks the published crates as [`package`] does, and runs their tests outside of the workspace.
+/// Checks the published crates as [`package()`] does, and runs their tests outside of the workspace.
 fn release() -> Vec<Step> {
     let tests = vec![
         needed(&services::OF_TESTS, ""),

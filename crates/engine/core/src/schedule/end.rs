@@ -38,8 +38,8 @@ impl End {
         End { by_shape: moment, revision: self.revision + 1, ..self }
     }
 
-    /// Records that `claimed` slots lie before the position `next`. Finds the position of the end by count as soon as
-    /// it is within range.
+    /// Records that `claimed` slots lie before the position `next`. Finds the position of the end by count once
+    /// that position is within range.
     pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
