@@ -55,8 +55,8 @@ struct Subject {
     limiter: Box<dyn TryAcquire>,
     /// The largest number of requests that the limiter admits at once.
     most: u64,
-    /// Returns the largest number of requests that the limiter admits within a span of so many nanoseconds, both ends
-    /// included.
+    /// Returns the largest number of requests that the limiter admits within a span of this number of nanoseconds,
+    /// both ends included.
     bound: Box<dyn Fn(u64) -> u128>,
     latest: Latest,
     counts_rejected: bool,
@@ -86,8 +86,8 @@ impl Subject {
         Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
     }
 
-    /// A rule that admits `count` requests in each part of a span. `spans` returns the number of parts of a span of so
-    /// many nanoseconds.
+    /// A rule that admits `count` requests in each part of a span. `spans` returns the number of parts of a span of
+    /// this number of nanoseconds.
     fn locked<R: Rule + 'static>(
         rule: R,
         count: u64,
