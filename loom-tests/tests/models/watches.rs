@@ -1,7 +1,5 @@
 //! Models of watches: every change reaches tasks that wait by their own timers.
 
-#![cfg(loom)]
-
 use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
 use nanopace::Refused;
 

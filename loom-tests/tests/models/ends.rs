@@ -1,7 +1,5 @@
 //! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule goes on.
 
-#![cfg(loom)]
-
 use loom_tests::{
     HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
     explore_less, manual, rate, shape, shaped, slots, span, spawn,

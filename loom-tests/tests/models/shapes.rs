@@ -1,7 +1,5 @@
 //! Models of schedules that follow a shape: its published chord, and changes of shape.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
     shape, shaped, slots, span, spawn,

@@ -2,8 +2,6 @@
 //!
 //! A lane's first run is one slot, because its pace is not measured yet; the second is two.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn,
 };

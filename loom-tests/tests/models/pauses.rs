@@ -1,7 +1,5 @@
 //! Models of callers that are held back without sleeping: a change reaches them, too.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,
 };

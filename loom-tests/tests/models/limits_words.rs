@@ -1,8 +1,6 @@
 //! Models of the limiters whose state is one word, of the word of a limiter's fast path, and of the bucket that a
 //! thread refills.
 
-#![cfg(loom)]
-
 use loom_tests::{SECOND, at, explore, spawn};
 use nanopace::{ManualClock, Nanos};
 use nanopace_limits::pools::RefilledBucket;

@@ -1,7 +1,5 @@
 //! Models of the late policies: how two callers that are late at once change the schedule.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,
 };

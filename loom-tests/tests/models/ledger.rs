@@ -1,7 +1,5 @@
 //! A model of the ledger.
 
-#![cfg(loom)]
-
 use loom_tests::{explore, manual, span, spawn};
 
 /// The ledger's count never misses slots that were started before it was read, and never includes slots that were not

@@ -1,7 +1,5 @@
 //! Models of the keyed limiter's words: the number of keys, and the version of the configuration.
 
-#![cfg(loom)]
-
 use loom_tests::{explore, spawn};
 use nanopace::{Clock, Nanos};
 use nanopace_keyed::{Change, ConfigStore, Keyed, MemoryConfig, Scope, Uniform};

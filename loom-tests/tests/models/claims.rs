@@ -1,7 +1,5 @@
 //! Models of claiming: which caller gets which slot, and which readings of the clock are known.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
     span, spawn, wait_ns,

@@ -1,8 +1,6 @@
 //! Models of the token pool: a refill, a change, a close, and callers that wait. In all models except one, the model's
 //! threads play the part of the refill thread.
 
-#![cfg(loom)]
-
 use loom_tests::{explore, spawn};
 use nanopace::ManualClock;
 use nanopace_limits::pools::{AcquireError, ManagedPool};

@@ -1,7 +1,5 @@
 //! Models of the hot path: what callers read of a window while it moves or closes.
 
-#![cfg(loom)]
-
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
     MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, shaped, span, spawn,

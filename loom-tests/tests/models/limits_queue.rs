@@ -1,7 +1,5 @@
 //! Models of the queue of requests that wait for a limit: no wake-up is lost, and no waiter is overtaken.
 
-#![cfg(loom)]
-
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use loom_tests::{explore, explore_less, spawn};

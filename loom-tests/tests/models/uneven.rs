@@ -1,7 +1,5 @@
 //! Models of slots that lie unevenly: shares of a load, and recorded arrivals.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots,
     span, spawn, wait_ns,

@@ -1,7 +1,5 @@
 //! Models of changes to a running schedule: of rate and strictness, pause, resume, close.
 
-#![cfg(loom)]
-
 use loom_tests::{
     MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
     manual, rate, slots, span, spawn, wait_ns,

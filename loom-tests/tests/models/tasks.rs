@@ -1,7 +1,5 @@
 //! Models of the line of tasks in `nanopace-async`: the lead is handed over, and no wake-up is lost.
 
-#![cfg(loom)]
-
 use loom::sync::{Condvar, Mutex};
 use loom_tests::{MILLI, at, explore, explore_less, manual, rate, span, spawn};
 use nanopace::{Clock, Grant, ManualClock, Nanos, Refused};
