@@ -20,7 +20,7 @@ loom-mutants *names:
 
 # Run random rounds of real threads for MINUTES, optimised, with overflow checks.
 stress MINUTES="10":
-    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-trials -- stress --minutes {{ MINUTES }}
+    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-trials --no-default-features -- stress --minutes {{ MINUTES }}
 
 # Run fleets with random faults of nodes, store and links, and check the accounts; some minutes. To repeat one: --runs 1 --seed N.
 fleet-chaos *options:

@@ -2,7 +2,7 @@
 //! the starts that the processes recorded, and the account.
 
 mod plot;
-mod record;
+pub mod record;
 
 use crate::fleet::{Member, Outcome, Trial};
 use anyhow::{Context, Result, ensure};

@@ -239,8 +239,8 @@ fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
 
 fn instructions() -> Step {
     Step::new("instructions of each kind of start", || {
-        let run = ["run", "--release", "--package", "nanopace-benches", "--bin", "instructions"];
-        cargo(&run, &[])
+        let run = ["run", "--release", "--package", "nanopace-benches", "--no-default-features"];
+        cargo(&[&run[..], &["--bin", "instructions"]].concat(), &[])
     })
 }
 
@@ -258,7 +258,8 @@ fn stress(rounds: &str) -> Vec<Step> {
         let rounds = rounds.to_owned();
         Step::new(format!("stress, {name}: {rounds} random rounds of real threads"), move || {
             let run = ["run", "--quiet", "--profile", profile, "--package", "nanopace-trials"];
-            cargo(&[&run[..], &["--", "stress", "--rounds", &rounds]].concat(), &[])
+            let stress = ["--no-default-features", "--", "stress", "--rounds", &rounds];
+            cargo(&[&run[..], &stress].concat(), &[])
         })
     };
     vec![step("debug", "dev"), step("release", "release")]
