@@ -1,10 +1,9 @@
 //! Names of runs, passwords and addresses.
 
-use crate::{all_started, begin, each_engine, end, one_engine, program, stop, tell};
+use crate::{all_started, begin, each_engine, one_engine, stop, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
 use nanopace_services::{NewConnections, Proxy, Server};
-use nanopace_trials::fleet::Trial;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -17,23 +16,6 @@ fn a_name_is_not_taken_from_a_run_that_is_in_progress() -> Result<()> {
         let error = other.join().unwrap_err();
         assert!(matches!(&error, FleetError::Differs(shape) if shape.contains("500")), "{error}");
         all_started(&stop(trial, 1000)?, 0);
-        Ok(())
-    })
-}
-
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn nodes_that_start_a_run_at_the_same_time_start_one_run() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
-        let mut trial = Trial::new(program(), &server.url(), "hold 1k/s 1s")?;
-        for _ in 0..6 {
-            trial.add(&server.url(), &["--nodes", "6"])?;
-        }
-        trial.start()?;
-        let outcome = end(trial)?;
-        all_started(&outcome, 0);
-        assert_eq!(outcome.account.nodes.len(), 6);
         Ok(())
     })
 }

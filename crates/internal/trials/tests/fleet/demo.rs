@@ -1,8 +1,11 @@
 //! The demonstration of a fleet.
 
+use nanopace_trials::demo::record::Record;
+use nanopace_trials::fleet::{Fate, Start};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 fn demo(options: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nanopace-trials"));
@@ -41,4 +44,16 @@ fn the_demonstration_shows_a_fleet() {
     for shown in ["node 2 is killed", "node 5 joins"] {
         assert!(texts.concat().contains(shown), "{shown}: {texts:?}");
     }
+}
+
+#[test]
+fn every_start_is_in_one_column() {
+    let start =
+        |ms, wait| Start { intended: Duration::from_millis(ms), wait: Duration::from_millis(wait) };
+    let early = vec![start(0, 0), start(0, 99), start(50, 50)];
+    let late = vec![start(9_999, 0), start(9_000, 3_000)];
+    let nodes = [(1, Fate::Killed, early), (3, Fate::Killed, late)];
+    let totals = Record::new(&nodes, Vec::new()).totals();
+    assert_eq!((totals.len(), totals[0], totals[1], totals[99]), (100, 2, 1, 2));
+    assert_eq!(totals.iter().sum::<u32>(), 5);
 }

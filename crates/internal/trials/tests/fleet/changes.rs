@@ -47,26 +47,6 @@ fn assert_gap(outcome: &Outcome, between: Duration) {
     assert!(longest.is_some_and(|longest| longest + 2 * FRAME >= between), "{longest:?}");
 }
 
-#[test]
-#[ignore = "needs Redis and Valkey"]
-fn the_rate_is_changed_while_a_node_is_frozen() -> Result<()> {
-    one_engine(|engine| {
-        for freeze in [40, 300, 700] {
-            let server = Server::start(engine)?;
-            let trial = begin(&server, "hold 500/s 60s", 3)?;
-            trial.until(300);
-            trial.members[1].freeze()?;
-            trial.control().set_rate("1k/s".parse()?)?;
-            trial.until(300 + freeze);
-            trial.members[1].thaw()?;
-            trial.until(1200);
-            trial.control().set_rate("200/s".parse()?)?;
-            all_started(&stop(trial, 2000)?, 1);
-        }
-        Ok(())
-    })
-}
-
 /// A node that does not know of a change starts slots that no longer exist. It counts them, and is then correct again.
 #[test]
 #[ignore = "needs Redis and Valkey"]

@@ -1,14 +1,17 @@
-//! Makes nodes, the store and the links of a fleet fail in many ways, and checks that the account stays correct.
+//! Tests fleets with real servers. Nodes, the store and the links fail in many ways, and the account stays correct.
 //!
 //! Times are asserted with large margins because machines are busy, and numbers of slots exactly.
 
 mod changes;
 mod clocks;
+mod demo;
+mod in_process;
 mod link;
 mod loads;
 mod moves;
 mod names;
 mod nodes;
+mod played;
 mod rights;
 mod store;
 
