@@ -18,6 +18,8 @@ pub mod library;
 pub mod machine;
 pub mod os;
 pub mod pacers;
+#[cfg(test)]
+mod quotes;
 pub mod record;
 pub mod rounds;
 pub mod scaling;

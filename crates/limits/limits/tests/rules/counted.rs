@@ -1,5 +1,4 @@
 //! Tests that a limiter with a name counts its decisions, and one without counts nothing.
-#![cfg(feature = "metrics")]
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 #[cfg(feature = "async")]

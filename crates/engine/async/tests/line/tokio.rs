@@ -1,8 +1,6 @@
 //! The line of tasks in tokio's runtimes. No test asserts how exact a start was: only which slots were granted, and
 //! that everything ends.
 
-#![cfg(feature = "pacer")]
-
 use futures_util::StreamExt;
 use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
 use nanopace_async::timer::{ThreadTimer, Timer};

@@ -1,7 +1,5 @@
 //! Tests limits in a configuration file.
 
-#![cfg(feature = "serde")]
-
 use nanopace_limits::{Limit, Limits, Quota};
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,6 @@
 //! Tests a connection with TLS.
-#![cfg(feature = "tls")]
 
-#[path = "store/common.rs"]
-mod common;
-
-use common::patient;
+use crate::common::patient;
 use nanopace_remote::Remote;
 use nanopace_services::{Engine, Server};
 use std::fs;
@@ -13,6 +9,8 @@ use std::process::Command;
 
 /// The address of the server for a child of this test.
 const URL: &str = "NANOPACE_TEST_TLS_URL";
+
+const THIS_TEST: &str = "tls::an_address_with_tls_works_and_a_stranger_is_not_trusted";
 
 /// A variable of the environment makes the certificate trusted, so a child connects.
 #[test]
@@ -44,7 +42,7 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
         let url = format!("rediss://127.0.0.1:{port}/");
         assert!(Remote::connect(&url).is_err(), "{engine}: nobody has signed it");
         let child = Command::new(std::env::current_exe().unwrap())
-            .arg("--include-ignored")
+            .args(["--include-ignored", "--exact", THIS_TEST])
             .env(URL, &url)
             .env("SSL_CERT_FILE", &certificate)
             .output()

@@ -1,7 +1,5 @@
 //! The timer in the reactor of smol and async-std.
 
-#![cfg(all(feature = "async-io", feature = "pacer"))]
-
 use async_io::block_on;
 use nanopace::{Grant, Pacer, Refused};
 use nanopace_async::AsyncPacer;
