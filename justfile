@@ -62,8 +62,9 @@ cost:
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
 
-# Run the laws of fleets over all seeds and the properties with many cases; an hour.
+# Run the laws of fleets over all seeds, the properties with many cases, and every combination of features; an hour.
 nightly: properties
+    cargo xtask features
     NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --features simulation
 
 # Measure the figures that have bounds, and write benches/results/figures.json and the tables in the pages; a few minutes.

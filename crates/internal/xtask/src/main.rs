@@ -17,7 +17,8 @@
 //! cargo xtask package     packages the published crates, unpacks them outside of the workspace and checks them
 //! cargo xtask release-check  the same, and runs their tests and examples, builds their documentation, and does
 //!                         a dry run of publishing
-//! cargo xtask features    compiles every combination of the features of every published crate
+//! cargo xtask features    compiles every combination of the features of every published crate; the release check
+//!                         compiles each feature alone, and all features without each
 //! cargo xtask fresh-user  the README's example as a new user writes it, with a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
 //! cargo xtask book        checks that each page is in the book and that its links are valid, and copies them to
@@ -48,6 +49,7 @@ mod test_report;
 mod test_run;
 mod wings;
 
+use features::Which;
 use package::ROOT;
 use programs::Program;
 use services::Need;
@@ -108,7 +110,7 @@ fn main() -> ExitCode {
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => package(),
         ["release-check"] => release(),
-        ["features"] => vec![features()],
+        ["features"] => vec![features(Which::Every)],
         ["fresh-user"] => fresh::user(ROOT, false),
         ["fresh-user", "install"] => fresh::user(ROOT, true),
         ["book"] => vec![linked(), book()],
@@ -396,7 +398,7 @@ fn release() -> Vec<Step> {
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
         }),
-        features(),
+        features(Which::AloneAndLeftOut),
         pages("their public items are listed", pages::check),
         Step::new("publishing, as a dry run", || {
             cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
@@ -405,11 +407,12 @@ fn release() -> Vec<Step> {
     ]
 }
 
-fn features() -> Step {
-    Step::new("every combination of features", || {
+fn features(which: Which) -> Step {
+    Step::new("combinations of features", move || {
         let metadata = command(&["metadata", "--no-deps", "--format-version", "1"], &[]).output();
         let text = metadata.map_err(|error| error.to_string());
-        let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
+        let choices =
+            text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout), which));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
         // One crate at a time uses one core, so the program's combinations are compiled in parallel with the others.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";
