@@ -20,7 +20,7 @@ loom-mutants *names:
 
 # Run random rounds of real threads for MINUTES, optimised, with overflow checks.
 stress MINUTES="10":
-    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-trials -- stress --minutes {{ MINUTES }}
+    RUSTFLAGS=-Coverflow-checks=on cargo run --release --target-dir "{{ target }}/stress" --package nanopace-trials --no-default-features -- stress --minutes {{ MINUTES }}
 
 # Run fleets with random faults of nodes, store and links, and check the accounts; some minutes. To repeat one: --runs 1 --seed N.
 fleet-chaos *options:
@@ -62,8 +62,9 @@ cost:
 properties cases="100000":
     PROPTEST_CASES={{ cases }} cargo test --release -p nanopace
 
-# Run the laws of fleets over all seeds and the properties with many cases; an hour.
+# Run the laws of fleets over all seeds, the properties with many cases, and every combination of features; an hour.
 nightly: properties
+    cargo xtask features
     NANOPACE_ALL_SEEDS=1 cargo test --release -p nanopace-fleet --features simulation
 
 # Measure the figures that have bounds, and write benches/results/figures.json and the tables in the pages; a few minutes.

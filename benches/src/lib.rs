@@ -3,6 +3,7 @@
 //! Figures of one machine at different times cannot be compared, but ratios from alternating rounds can.
 //! Each benchmark therefore alternates the engine and a bare baseline in the same loop and judges their ratio.
 
+#[cfg(feature = "loads")]
 pub mod chart;
 pub mod clocks;
 pub mod costs;
@@ -10,11 +11,15 @@ pub mod crew;
 #[cfg(doctest)]
 mod docs;
 pub mod figure;
+#[cfg(feature = "loads")]
 pub mod habits;
+#[cfg(feature = "loads")]
 pub mod library;
 pub mod machine;
 pub mod os;
 pub mod pacers;
+#[cfg(test)]
+mod quotes;
 pub mod record;
 pub mod rounds;
 pub mod scaling;

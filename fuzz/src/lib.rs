@@ -59,37 +59,3 @@ impl AnyQuota {
             .expect("within its range")
     }
 }
-
-/// A step of a clock's reading, which goes forward and back by any span.
-#[derive(Arbitrary, Clone, Copy, Debug)]
-pub enum Move {
-    /// Forward by a number of intervals of a quota, and a little more or less.
-    Intervals(u8, i8),
-    /// Forward by a number of periods of a quota, and a little more or less.
-    Periods(u8, i8),
-    /// Forward by any span.
-    On(Number),
-    /// Back by any span.
-    Back(Number),
-}
-
-impl Move {
-    /// The reading after this step, from `now`.
-    #[must_use]
-    pub fn from(self, now: Nanos, quota: Quota) -> Nanos {
-        let moment = now.as_nanos();
-        let spans = |span: u64, count: u8, more: i8| {
-            span.saturating_mul(count.into()).saturating_add_signed(more.into())
-        };
-        Nanos::from_nanos(match self {
-            Move::Intervals(count, more) => {
-                moment.saturating_add(spans(quota.period_ns() / quota.count(), count, more))
-            }
-            Move::Periods(count, more) => {
-                moment.saturating_add(spans(quota.period_ns(), count, more))
-            }
-            Move::On(span) => moment.saturating_add(span.get()),
-            Move::Back(span) => moment.saturating_sub(span.get()),
-        })
-    }
-}

@@ -154,16 +154,3 @@ fn draw(file: &Path, lines: &[Line]) -> Result<(), Box<dyn Error>> {
     }
     .draw(file, lines)
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_page_quotes_the_record() {
-        let record = include_str!("../../results/2026-11-23-fleet-simulation.txt");
-        let page = include_str!("../../../docs/SCALING.md");
-        let (_, fleet) = page.split_once("## A fleet").unwrap();
-        let rows = |text: &'static str| text.lines().filter(|line| line.starts_with('|'));
-        let quoted: Vec<&str> = rows(fleet).filter(|line| !line.starts_with("|---")).collect();
-        assert_eq!(quoted, rows(record).collect::<Vec<_>>());
-    }
-}

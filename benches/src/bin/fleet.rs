@@ -248,22 +248,3 @@ fn node(url: &str, rate: u64, nodes: u32, frame_ms: u64) -> Outcome<()> {
     node.finish(serde_json::to_vec(&seen)?)?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_page_quotes_the_record() {
-        let record = include_str!("../../results/2026-11-25-fleet.txt");
-        let page = include_str!("../../../docs/FLEET.md");
-        let (_, numbers) = page.split_once("## In numbers").unwrap();
-        let rows = |text: &'static str| text.lines().filter(|line| line.starts_with('|'));
-        let (with_redis, _) = record.split_once("\nThe store's processor").unwrap();
-        let [quoted, measured]: [Vec<&str>; 2] =
-            [numbers, with_redis].map(|text| rows(text).collect());
-        assert_eq!(quoted[..2], measured[..2]);
-        for row in &quoted {
-            assert!(measured.contains(row), "the record has no row {row}");
-        }
-        assert!(quoted.len() > 4);
-    }
-}

@@ -50,17 +50,3 @@ fn points(spectrum: &Value) -> Vec<(f64, f64)> {
 fn time(ns: &Value) -> String {
     format!("{:.2?}", Duration::from_nanos(ns.as_u64().unwrap_or_default()))
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_first_page_quotes_the_record() {
-        let record = include_str!("../../results/stall.txt");
-        let page = include_str!("../../../README.md").replace('\n', " ");
-        let lines = record.lines().filter(|line| line.starts_with("p99"));
-        let figures: Vec<_> = lines.filter_map(|line| line.split(": ").nth(1)).collect();
-        let [closed, users] = figures[..] else { panic!("{record}") };
-        let quoted = format!("a closed loop reports a p99 of {closed}, users saw {users}]");
-        assert!(page.contains(&quoted), "{quoted}");
-    }
-}

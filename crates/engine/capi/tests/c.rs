@@ -3,6 +3,9 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "c/pages.rs"]
+mod pages;
+
 use std::env;
 use std::ffi::OsString;
 use std::fs;

@@ -2,7 +2,7 @@
 //! joins. The picture shows the starts that the processes recorded, and the account.
 
 mod plot;
-mod record;
+pub mod record;
 
 use crate::fleet::{Member, Outcome, Trial};
 use anyhow::{Context, Result, ensure};

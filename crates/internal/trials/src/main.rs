@@ -2,8 +2,12 @@
 
 use anyhow::Error;
 use clap::Parser;
-use nanopace_trials::fleet::{chaos, node};
-use nanopace_trials::{demo, stress};
+use nanopace_trials::stress;
+#[cfg(feature = "fleet")]
+use nanopace_trials::{
+    demo,
+    fleet::{chaos, node},
+};
 use std::process::ExitCode;
 
 /// Trials of the engine and of fleets.
@@ -13,18 +17,24 @@ enum Command {
     /// Makes random calls from many threads, and checks the answers.
     Stress(stress::Options),
     /// Makes runs of a fleet with random faults.
+    #[cfg(feature = "fleet")]
     Chaos(chaos::Options),
     /// Makes a run of four nodes of which one is killed, and draws it.
+    #[cfg(feature = "fleet")]
     Demo(demo::Options),
     /// Takes part in a run.
+    #[cfg(feature = "fleet")]
     Node(node::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Stress(options) => stress::run(&options),
+        #[cfg(feature = "fleet")]
         Command::Chaos(options) => chaos::run(&options),
+        #[cfg(feature = "fleet")]
         Command::Demo(options) => demo::run(&options),
+        #[cfg(feature = "fleet")]
         Command::Node(options) => node::run(&options),
     };
     done.map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS)

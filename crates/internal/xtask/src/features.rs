@@ -1,4 +1,5 @@
-//! Checks that published crates compile without a warning with every combination of their features.
+//! Checks that combinations of a published crate's features compile without a warning: all combinations, or those with
+//! each feature alone and those with all features except one. A feature comes with the features that it enables.
 
 use serde_json::Value;
 
@@ -10,9 +11,17 @@ pub(crate) struct Choice {
     pub(crate) features: String,
 }
 
-/// Returns all combinations of features of all published crates, from the output of `cargo metadata --no-deps`. Leaves
+/// The combinations that are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Every,
+    /// No feature, all features, each feature alone, and all features except one.
+    AloneAndLeftOut,
+}
+
+/// Returns combinations of features of all published crates, from the output of `cargo metadata --no-deps`. Leaves
 /// out each combination that is compiled as part of another crate's combination.
-pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
+pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
     let published: Vec<_> =
@@ -24,7 +33,7 @@ pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
     Ok(published
         .iter()
         .flat_map(|package| {
-            let choices = of_package(package).into_iter();
+            let choices = of_package(package, which).into_iter();
             choices.filter(|choice| !is_part(package, choice))
         })
         .collect())
@@ -46,7 +55,7 @@ fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     features.all(|(name, _)| is_passed(name)).then_some(asked)
 }
 
-fn of_package(package: &Value) -> Vec<Choice> {
+fn of_package(package: &Value, which: Which) -> Vec<Choice> {
     let name = package["name"].as_str().unwrap_or_default();
     let features = package["features"].as_object();
     let names: Vec<&str> = features
@@ -58,9 +67,28 @@ fn of_package(package: &Value) -> Vec<Choice> {
         let chosen = names.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
         chosen.map(|(_, name)| *name).collect()
     };
-    let choices = (0..1 << names.len()).map(choice).filter(|chosen| is_whole(package, chosen));
-    let choices = choices.map(|chosen| chosen.join(","));
+    let whole = (0..1 << names.len()).map(choice).filter(|chosen| is_whole(package, chosen));
+    let mut choices: Vec<Vec<&str>> = whole.collect();
+    if which == Which::AloneAndLeftOut {
+        choices = alone_and_left_out(&names, &choices);
+    }
+    let choices = choices.into_iter().map(|chosen| chosen.join(","));
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
+}
+
+/// Returns the empty combination, the full one, and for each feature the smallest combination with it and the largest
+/// one without it.
+fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n str>> {
+    let is_kept = |chosen: &&Vec<&str>| {
+        let is_end = |name: &&str| {
+            let alike = all.iter().filter(|other| other.contains(name) == chosen.contains(name));
+            let sizes = alike.map(Vec::len);
+            let end = if chosen.contains(name) { sizes.min() } else { sizes.max() };
+            end == Some(chosen.len())
+        };
+        chosen.is_empty() || chosen.len() == names.len() || names.iter().any(is_end)
+    };
+    all.iter().filter(is_kept).cloned().collect()
 }
 
 /// Whether the combination contains all features that its features enable. If not, it is the same as another
@@ -82,12 +110,22 @@ mod tests {
             {"name": "b", "publish": [], "features": {"z": []}},
             {"name": "c", "publish": null, "features": {}},
             {"name": "d", "publish": null, "features": {"x": ["y", "dep:e", "e/f"], "y": []}}]}"#;
-        let choices = choices(metadata).unwrap();
-        let shown: Vec<String> = choices
-            .iter()
-            .map(|choice| format!("{} {}", choice.package, choice.features))
-            .collect();
-        assert_eq!(shown, ["a ", "a x", "a y", "a x,y", "c ", "d ", "d y", "d x,y"]);
+        let shown = |which| -> Vec<String> {
+            let choices = choices(metadata, which).unwrap();
+            choices.iter().map(|choice| format!("{} {}", choice.package, choice.features)).collect()
+        };
+        let all = ["a ", "a x", "a y", "a x,y", "c ", "d ", "d y", "d x,y"];
+        assert_eq!(shown(Which::Every), all);
+        assert_eq!(shown(Which::AloneAndLeftOut), all, "up to two features");
+    }
+
+    #[test]
+    fn each_feature_is_compiled_alone_and_left_out_with_what_it_enables() {
+        let metadata = r#"{"packages": [{"name": "a", "publish": null,
+            "features": {"v": [], "w": [], "x": [], "y": ["x"]}}]}"#;
+        let choices = choices(metadata, Which::AloneAndLeftOut).unwrap();
+        let shown: Vec<&str> = choices.iter().map(|choice| &choice.features[..]).collect();
+        assert_eq!(shown, ["", "v", "w", "v,w", "x", "v,w,x", "x,y", "v,x,y", "w,x,y", "v,w,x,y"]);
     }
 
     #[test]
@@ -97,7 +135,11 @@ mod tests {
                 r#"{{"packages": [{{"name": "part", "publish": null, "features": {{"x": [], "y": ["x"]}}}},
                 {{"name": "whole", "publish": null, {of_whole}}}]}}"#
             );
-            choices(&metadata).unwrap().iter().filter(|choice| choice.package == "part").count()
+            choices(&metadata, Which::Every)
+                .unwrap()
+                .iter()
+                .filter(|choice| choice.package == "part")
+                .count()
         };
         let depends = |defaults: bool, asked: &str| {
             format!(

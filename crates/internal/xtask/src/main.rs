@@ -15,7 +15,8 @@
 //!                         of the limits wing that are hidden from its documentation
 //! cargo xtask instructions  counts the instructions of each kind of start, and compares with the record
 //! cargo xtask package     packages the published crates, unpacks them outside of the workspace, compiles them with
-//!                         every combination of features, builds their documentation, and does a dry run of publishing
+//!                         each feature alone and all features except one, builds their documentation, and does a dry
+//!                         run of publishing
 //! cargo xtask release-check  the same, and runs their tests and examples there
 //! cargo xtask features    compiles every combination of the features of every published crate
 //! cargo xtask fresh-user  the README's example as a new user writes it, with a registry of the packages
@@ -48,6 +49,7 @@ mod test_report;
 mod test_run;
 mod wings;
 
+use features::Which;
 use package::ROOT;
 use programs::Program;
 use services::Need;
@@ -109,7 +111,7 @@ fn main() -> ExitCode {
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
         ["package"] => package(),
         ["release-check"] => release(),
-        ["features"] => vec![features()],
+        ["features"] => vec![features(Which::Every)],
         ["fresh-user"] => fresh::user(ROOT, false),
         ["fresh-user", "install"] => fresh::user(ROOT, true),
         ["book"] => vec![linked(), book()],
@@ -243,8 +245,8 @@ fn built(packages: &[&str], words: &[String]) -> Option<Vec<Program>> {
 
 fn instructions() -> Step {
     Step::new("instructions of each kind of start", || {
-        let run = ["run", "--release", "--package", "nanopace-benches", "--bin", "instructions"];
-        cargo(&run, &[])
+        let run = ["run", "--release", "--package", "nanopace-benches", "--no-default-features"];
+        cargo(&[&run[..], &["--bin", "instructions"]].concat(), &[])
     })
 }
 
@@ -262,7 +264,8 @@ fn stress(rounds: &str) -> Vec<Step> {
         let rounds = rounds.to_owned();
         Step::new(format!("stress, {name}: {rounds} random rounds of real threads"), move || {
             let run = ["run", "--quiet", "--profile", profile, "--package", "nanopace-trials"];
-            cargo(&[&run[..], &["--", "stress", "--rounds", &rounds]].concat(), &[])
+            let stress = ["--no-default-features", "--", "stress", "--rounds", &rounds];
+            cargo(&[&run[..], &stress].concat(), &[])
         })
     };
     vec![step("debug", "dev"), step("release", "release")]
@@ -376,7 +379,7 @@ fn package() -> Vec<Step> {
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
         }),
-        features(),
+        features(Which::AloneAndLeftOut),
         pages("their public items are listed", pages::check),
         Step::new("publishing, as a dry run", || {
             cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
@@ -408,11 +411,12 @@ fn release() -> Vec<Step> {
     package().into_iter().chain(tests).collect()
 }
 
-fn features() -> Step {
-    Step::new("every combination of features", || {
+fn features(which: Which) -> Step {
+    Step::new("combinations of features", move || {
         let metadata = command(&["metadata", "--no-deps", "--format-version", "1"], &[]).output();
         let text = metadata.map_err(|error| error.to_string());
-        let choices = text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout)));
+        let choices =
+            text.and_then(|out| features::choices(&String::from_utf8_lossy(&out.stdout), which));
         let choices = choices.map_err(|error| eprintln!("{error}")).unwrap_or_default();
         // One check uses only one core, so the combinations of the program are compiled in parallel with the others.
         let is_program = |choice: &&features::Choice| choice.package == "nanopace-cli";

@@ -205,26 +205,26 @@ impl Scratch {
 
     /// The result of one model, or of `all`.
     fn verdict(&self, model: &str) -> io::Result<Verdict> {
-        let Some(targets) = targets(&self.workspace(), model)? else {
+        let Some(filter) = filter(&self.workspace(), model)? else {
             return Ok(Verdict::NoSuchModel);
         };
-        let build = self.cargo(&targets, &["--no-run"])?;
+        let build = self.cargo(&["--no-run"])?;
         if !build.status.success() {
             eprintln!("{}", String::from_utf8_lossy(&build.stderr).trim());
             return Ok(Verdict::DoesNotCompile);
         }
-        let which: &[&str] = if model == ALL { &[] } else { &["--", "--exact", model] };
-        let run = self.cargo(&targets, which)?;
+        let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
+        let run = self.cargo(&[&["--"], &filter[..]].concat())?;
         Ok(if run.status.success() { Verdict::Survived } else { Verdict::Caught })
     }
 
     /// `cargo test` of models in the copy.
-    fn cargo(&self, targets: &[String], arguments: &[&str]) -> io::Result<Output> {
+    fn cargo(&self, arguments: &[&str]) -> io::Result<Output> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Command::new(cargo)
             .args(["test", "--quiet", "--release", "--package", "loom-tests", "--target-dir"])
             .arg(self.0.join("target"))
-            .args(targets)
+            .args(["--test", "models"])
             .args(arguments)
             .env("RUSTFLAGS", "--cfg loom")
             .env("RUST_BACKTRACE", "0")
@@ -233,15 +233,15 @@ impl Scratch {
     }
 }
 
-/// The cargo arguments that build a model; `None` if no file contains it.
-fn targets(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
+/// The arguments that select a model in the program of all models; `None` if no file contains it.
+fn filter(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
     if model == ALL {
-        return Ok(Some(vec!["--tests".to_owned()]));
+        return Ok(Some(Vec::new()));
     }
-    for entry in fs::read_dir(workspace.join("loom-tests/tests"))? {
+    for entry in fs::read_dir(workspace.join("loom-tests/tests/models"))? {
         let path = entry?.path();
         if fs::read_to_string(&path)?.contains(&format!("\nfn {model}() {{")) {
-            return Ok(Some(vec!["--test".to_owned(), name(&path)]));
+            return Ok(Some(vec!["--exact".to_owned(), format!("{}::{model}", name(&path))]));
         }
     }
     Ok(None)

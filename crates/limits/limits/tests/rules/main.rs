@@ -6,6 +6,8 @@ mod buckets;
 mod common;
 #[cfg(feature = "pools")]
 mod compared;
+#[cfg(feature = "metrics")]
+mod counted;
 mod front_door;
 mod gcra;
 mod jitter;
@@ -18,6 +20,8 @@ mod quota;
 mod refilled_bucket;
 mod reservations;
 mod rolling;
+#[cfg(feature = "serde")]
+mod serialized;
 #[cfg(feature = "pools")]
 mod token_pool;
 mod waiting;

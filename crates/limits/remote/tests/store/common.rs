@@ -1,5 +1,4 @@
 //! Helpers that several test files use.
-#![allow(dead_code, reason = "not every test needs all of it")]
 
 use nanopace_nanos::{Clock, Nanos};
 use nanopace_remote::{Remote, Settings};

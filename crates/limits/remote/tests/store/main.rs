@@ -13,3 +13,5 @@ mod refused;
 mod strict;
 mod tasks;
 mod timeout;
+#[cfg(feature = "tls")]
+mod tls;

@@ -1,0 +1,5 @@
+//! The interface and the decisions of governor, in one test program.
+
+mod direct;
+mod quota;
+mod waiting;

@@ -1,0 +1,126 @@
+//! Tests fleets with real servers whose nodes, store and links fail in many ways, and checks that the account stays
+//! correct.
+//!
+//! The tests allow large deviations of times because machines are busy, but none of the numbers of slots.
+
+mod changes;
+mod clocks;
+mod demo;
+mod in_process;
+mod link;
+mod loads;
+mod moves;
+mod names;
+mod nodes;
+mod played;
+mod rights;
+mod store;
+
+use anyhow::Result;
+use nanopace_fleet::{Control, FleetError, RunStatus};
+use nanopace_services::{Engine, Server, not_judged};
+use nanopace_trials::fleet::{Member, Outcome, Start, Trial};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The time limit for an expected event, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Returns the path of the program that runs a node.
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_nanopace-trials"))
+}
+
+/// Runs a test with each engine.
+fn each_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
+    Engine::ALL.into_iter().try_for_each(test)
+}
+
+/// Runs a test with one engine, because the other one would behave the same.
+fn one_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
+    test(Engine::Redis)
+}
+
+/// Begins a run with this number of nodes.
+fn begin(server: &Server, shape: &str, nodes: usize) -> Result<Trial> {
+    Trial::begin(program(), &server.url(), shape, nodes)
+}
+
+/// Waits for the end of a run and checks its account.
+fn end(trial: Trial) -> Result<Outcome> {
+    let outcome = trial.end()?;
+    println!("{}", outcome.summary());
+    outcome.check(false)?;
+    outcome.check_seeing()?;
+    Ok(outcome)
+}
+
+/// Ends a load after this time, and checks the account. The load is longer than any test, so it cannot end before a
+/// fault is made, even if the machine stalls for seconds.
+fn stop(trial: Trial, elapsed_ms: u64) -> Result<Outcome> {
+    trial.until(elapsed_ms);
+    trial.stop()?;
+    end(trial)
+}
+
+/// Waits until the starts of a node meet the condition.
+fn wait_for(member: &Member, is_started: impl Fn(&[Start]) -> bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_started(&member.starts()) {
+        anyhow::ensure!(Instant::now() < deadline, "{member:?} starts too little");
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Asserts that all slots were started. The test has frozen this number of nodes.
+fn all_started(outcome: &Outcome, frozen: usize) {
+    assert_if_run(outcome.had_time(frozen), outcome.truth.never() == 0, outcome);
+}
+
+/// Asserts a condition that holds only if the machine ran all nodes in time. If it did not, the test is not judged.
+fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
+    if !were_run && !holds {
+        let starts = outcome.nodes.iter().flat_map(|(_, _, starts)| starts);
+        let latest = starts.map(|start| start.wait).max().unwrap_or_default();
+        let stalled = outcome.stalled_ms();
+        return not_judged(&format!("stalled for {stalled} ms, starts up to {latest:.1?} late"));
+    }
+    assert!(holds, "{}", outcome.summary());
+}
+
+/// Whether no node stalled for a frame or longer. A node that stalled may have been too late for any of its slots.
+fn were_run(outcome: &Outcome) -> bool {
+    outcome.stalled_ms() < 100
+}
+
+/// Waits until the store responds and has the right data of the run again. The first node that fills the store may not
+/// know of a change yet.
+fn wait_for_run(control: &Control, is_right: impl Fn(&RunStatus) -> bool) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match control.status() {
+            Ok(status) if is_right(&status) => return Ok(()),
+            Ok(_) | Err(FleetError::NoRun | FleetError::Store(_) | FleetError::Cluster(_)) => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        anyhow::ensure!(Instant::now() < deadline, "{:?}", control.status());
+    }
+}
+
+/// Sends a command to a store, and waits for its response.
+fn tell(address: SocketAddr, command: &str) -> Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.write_all(format!("{command}\r\n").as_bytes())?;
+    let mut answer = [0; 64];
+    let length = stream.read(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    anyhow::ensure!(!answer.starts_with('-'), "{answer}");
+    Ok(())
+}

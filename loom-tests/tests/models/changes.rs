@@ -1,0 +1,359 @@
+//! Models of changes to a running schedule: of rate and strictness, pause, resume, close.
+
+use loom_tests::{
+    MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
+    manual, rate, slots, span, spawn, wait_ns,
+};
+use nanopace::{Ended, Nanos, Pacer, Refused};
+use std::time::Duration;
+
+/// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
+///
+/// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
+/// shift, and their pieces in their anchors. Edits: any of the loads of `Hot::stretch` `Relaxed`, or of the stores of
+/// `Hot::store`, or the version's; `withdraw` without `BUSY`; `snapshot` without the second look at the version, or
+/// without checking for a writer.
+#[test]
+fn a_snapshot_is_read_whole() {
+    // The half of the interval from 1 s to 2 s that is left at 1.5 s takes a sixth of a second.
+    let new = at(1_666_666_667);
+    explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
+}
+
+/// A reader without the lock sees one whole piece of schedule also if two states differ only in their numbers.
+///
+/// Threads: as in `a_snapshot_is_read_whole`. The two rates differ in mantissa, and have the same shift; neither piece
+/// is the first one, which has its own flag. Edit: `write` without a new number.
+#[test]
+fn a_snapshot_of_like_rates_is_read_whole() {
+    let new = at(1_833_333_334);
+    let model = move || snapshot_is_read_whole("2/s", "90/min", new);
+    explore("a_snapshot_of_like_rates_is_read_whole", model);
+}
+
+/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no longer at 2 s. At the `first` rate there is
+/// only slot 0.
+fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
+    let (clock, builder) = manual(first);
+    let pacer = builder.build();
+    pacer.set_rate(rate("1/s"));
+    clock.advance(span(SECOND / 2));
+    let [_first, _second, third] = [(); 3].map(|()| pacer.claim().unwrap().into_owned());
+    let reader = spawn(move || {
+        let seen = [(); 2].map(|()| third.due().unwrap());
+        (third, seen)
+    });
+    clock.advance(span(SECOND));
+    pacer.set_rate(rate(other));
+    let (third, seen) = reader.join().unwrap();
+    let old = at(2 * SECOND);
+    assert!([[old, old], [old, new], [new, new]].contains(&seen), "{seen:?}");
+    assert_eq!(third.due(), Ok(new));
+}
+
+/// A change of the rate among claimers hands out the slots that were due before it, each once, and no others.
+///
+/// Threads: one that acquires, one that sets the rate to one per second and moves the clock on by 10 us, ten intervals
+/// of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before it; the
+/// addition as a load and a store.
+#[test]
+fn a_rate_change_loses_no_slot() {
+    explore_less(1, "a_rate_change_loses_no_slot", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(2_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.set_rate(rate("1/s"));
+        clock.advance(span(10 * MICRO));
+        let other = other.join().unwrap();
+        assert_eq!(slots(drain(&pacer).into_iter().chain([other])), [0, MICRO, 2 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 3);
+        assert_balanced(&pacer);
+    });
+}
+
+/// Nothing starts at the old speed on a clock that was read after the change.
+///
+/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets
+/// the rate from 1M/s to one per second and moves the clock on by 10 us. Edits: `reading` does not
+/// look at the version again after reading the clock; the clock's store or load `Relaxed`.
+#[test]
+fn nothing_bursts_at_the_old_speed() {
+    explore("nothing_bursts_at_the_old_speed", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(MICRO / 2));
+        let mut claim = pacer.claim().unwrap().into_owned();
+        let other = spawn(move || {
+            let start = claim.start();
+            (claim, start)
+        });
+        pacer.set_rate(rate("1/s"));
+        clock.advance(span(10 * MICRO));
+        let (mut claim, start) = other.join().unwrap();
+        assert!(matches!(start, Err(Refused::NotUntil(_))));
+        assert!(matches!(claim.start(), Err(Refused::NotUntil(_))));
+    });
+}
+
+/// A caller that was asleep when the rate changed does not start at the old speed either.
+///
+/// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate
+/// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
+/// starts by its plan although the version has changed.
+#[test]
+fn no_sleeper_starts_at_the_old_speed() {
+    explore("no_sleeper_starts_at_the_old_speed", || {
+        let clock = Watched::default();
+        let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+        pacer.acquire().unwrap();
+        clock.manual.advance(span(MICRO / 2));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        clock.wait_for(Watched::slept, 1);
+        pacer.set_rate(rate("1/s"));
+        clock.manual.advance(span(10 * MICRO));
+        clock.manual.advance(span(2 * SECOND));
+        let grant = other.join().unwrap();
+        assert!(grant.actual_start().as_nanos() > SECOND / 2, "{grant:?}");
+        assert!(grant.actual_start() >= grant.intended_start());
+    });
+}
+
+/// A change of the rate reaches a caller that sleeps, or is about to.
+///
+/// Threads: one that takes two slots due in an hour, as one operation, under the lock; one that sets the rate to 1000/s
+/// and moves the clock on by 1 ms. Edits: `wake_moved` wakes no sleeper; or before it has withdrawn the published
+/// state; `enter` does not check whether the plan is current; the manual clock does not check the time again before it
+/// enters a sleeper.
+#[test]
+fn no_wake_up_is_lost() {
+    explore("no_wake_up_is_lost", || {
+        let (clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_many(2).unwrap()
+        });
+        pacer.set_rate(rate("1k/s"));
+        clock.advance(span(MILLI));
+        let grant = other.join().unwrap();
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (MILLI, 0));
+        assert_eq!(pacer.ledger().granted, 3);
+    });
+}
+
+/// A change of the rate also reaches a caller that pauses first, and starts in a separate step.
+///
+/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate to
+/// 1000/s and moves the clock on by 1 ms. Edit: `wake_moved` wakes no sleeper.
+#[test]
+fn no_wake_up_of_a_pause_is_lost() {
+    explore("no_wake_up_of_a_pause_is_lost", || {
+        let (clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let mut claim = pacer.claim().unwrap().into_owned();
+            move || loop {
+                match claim.start() {
+                    Ok(grant) => break grant,
+                    Err(_) => claim.pause_for(Duration::MAX),
+                }
+            }
+        });
+        pacer.set_rate(rate("1k/s"));
+        clock.advance(span(MILLI));
+        let grant = other.join().unwrap();
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (MILLI, 0));
+        assert_eq!(pacer.ledger().granted, 2);
+    });
+}
+
+/// A change of the rate reaches every sleeper.
+///
+/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as soon as both sleep,
+/// and moves the clock on by 2 ms. Edit: `leave` does not pass the wake-up on.
+#[test]
+fn a_change_reaches_every_sleeper() {
+    explore("a_change_reaches_every_sleeper", || {
+        let clock = Watched::default();
+        let pacer = Pacer::builder(rate("1/h")).clock(clock.clone()).build();
+        pacer.acquire().unwrap();
+        let sleepers = [(); 2].map(|()| {
+            let pacer = pacer.clone();
+            spawn(move || pacer.acquire().unwrap())
+        });
+        clock.wait_for(Watched::slept, 2);
+        pacer.set_rate(rate("1k/s"));
+        clock.manual.advance(span(2 * MILLI));
+        let grants = sleepers.map(|sleeper| sleeper.join().unwrap());
+        assert_eq!(slots(grants), [MILLI, 2 * MILLI]);
+        assert_eq!(pacer.ledger().granted, 3);
+    });
+}
+
+/// A change of the rate that puts a deadline out of reach ends the sleep at once, and nothing is
+/// taken.
+///
+/// Threads: one that acquires by a deadline in two seconds a slot due in one; one that sets the rate to one per hour.
+/// Edit: `wake_moved` wakes no sleeper.
+#[test]
+fn a_deadline_out_of_reach_ends_the_sleep() {
+    explore("a_deadline_out_of_reach_ends_the_sleep", || {
+        let (_clock, builder) = manual("1/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_deadline(at(2 * SECOND))
+        });
+        pacer.set_rate(rate("1/h"));
+        assert_eq!(other.join().unwrap(), Err(Refused::NotUntil(at(3_600 * SECOND))));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}
+
+/// While the pacer is paused nothing is taken, even while a caller from before the pause reports its reading.
+///
+/// Threads: one that tries to acquire a slot that is due, and reports how far claims have come; one that pauses and
+/// tries to acquire; then the schedule goes on. Edit: `write` forgets that the lock decides.
+#[test]
+fn nothing_starts_while_paused() {
+    explore_less(1, "nothing_starts_while_paused", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(3 * MICRO));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.pause();
+        for _ in 0..2 {
+            assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
+        }
+        pacer.resume();
+        let other = other.join().unwrap();
+        assert!(other.is_ok() || other == Err(Refused::Paused), "{other:?}");
+        let grants = drain(&pacer).into_iter().chain(other.ok());
+        assert_eq!(slots(grants), [MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A pause moves slots that have not started by its length, so that they stay as late as they were; a caller that comes
+/// or sleeps during the pause starts when it ends.
+///
+/// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the pause began; one that
+/// ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces by less than the
+/// pause.
+#[test]
+fn a_pause_makes_no_slot_later() {
+    explore("a_pause_makes_no_slot_later", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(MICRO / 2));
+        pacer.pause();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_many(2).unwrap()
+        });
+        clock.advance(span(SECOND));
+        pacer.resume();
+        let grant = other.join().unwrap();
+        assert_eq!((intended_ns(grant), wait_ns(grant)), (SECOND, MICRO / 2));
+        assert_eq!(pacer.ledger().granted, 2);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A pacer that is resumed for the first time starts all callers that wait for it.
+///
+/// Threads: two, one that takes two slots as one operation, one that resumes. Edit: `wake_moved` wakes no sleeper.
+#[test]
+fn a_start_reaches_everyone() {
+    explore("a_start_reaches_everyone", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.start_paused().build();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_many(2).unwrap()
+        });
+        pacer.resume();
+        assert_eq!(intended_ns(other.join().unwrap()), 0);
+        assert_eq!(pacer.ledger().granted, 2);
+    });
+}
+
+/// Closing ends every sleep, even one that has not begun, and the sleeper's slot goes back.
+///
+/// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes no caller; `enter` does not
+/// check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
+#[test]
+fn close_strands_no_caller() {
+    explore("close_strands_no_caller", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let sleeper = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().map(drop)
+        });
+        pacer.close();
+        assert_eq!(sleeper.join().unwrap(), Err(Ended::Closed));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}
+
+/// Closing ends the sleep of a caller with a deadline, too.
+///
+/// Threads: one that acquires by a deadline a slot due in an hour, one that closes. Edit: `close` wakes no caller.
+#[test]
+fn close_strands_no_caller_with_a_deadline() {
+    explore("close_strands_no_caller_with_a_deadline", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let sleeper = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_deadline(at(10_000 * SECOND)).map(drop)
+        });
+        pacer.close();
+        assert_eq!(sleeper.join().unwrap(), Err(Refused::Closed));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A caller that a close turns away has taken nothing, wherever the caller is when the pacer is closed.
+///
+/// Threads: one that acquires by a deadline a slot that is due, one that closes.
+/// Edit: `refuse_if_closed` keeps the slot.
+#[test]
+fn closed_out_has_taken_nothing() {
+    explore("closed_out_has_taken_nothing", || {
+        let (clock, builder) = manual("1/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(SECOND));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || u64::from(pacer.acquire_deadline(at(SECOND)).is_ok())
+        });
+        pacer.close();
+        let started = other.join().unwrap();
+        assert_eq!(pacer.ledger().granted, 1 + started);
+        assert_eq!(pacer.acquire(), Err(Ended::Closed));
+        assert_balanced(&pacer);
+    });
+}

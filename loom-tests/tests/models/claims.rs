@@ -1,0 +1,243 @@
+//! Models of claiming: which caller gets which slot, and which readings of the clock are known.
+
+use loom_tests::{
+    MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
+    span, spawn, wait_ns,
+};
+use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
+
+/// Slots are unique and without gaps when two threads claim them at once without a lock.
+///
+/// Threads: two that acquire twice; four slots are due, two of them by the last reading. Edit: the addition as a load
+/// and a store.
+#[test]
+fn claims_are_unique() {
+    explore("claims_are_unique", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3 * MICRO));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
+        let grants = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// If one thread takes a slot only if it is due, slots are unique too: no slot is taken a second time.
+///
+/// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` as a load, a
+/// comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
+/// claims.
+#[test]
+fn tried_claims_are_unique() {
+    explore("tried_claims_are_unique", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.try_acquire().unwrap())
+        });
+        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
+        let grants = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+    });
+}
+
+/// A refused caller has taken nothing, even if another caller took the last slot that was known to be due.
+///
+/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten; or it is not
+/// given back.
+#[test]
+fn a_tried_claim_that_is_not_due_goes_back() {
+    explore("a_tried_claim_that_is_not_due_goes_back", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(1_500));
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        let mine = pacer.try_acquire();
+        let (granted, refused): (Vec<_>, Vec<_>) =
+            [mine, other.join().unwrap()].into_iter().partition(Result::is_ok);
+        assert_eq!(slots(granted.into_iter().flatten()), [MICRO]);
+        let when = Nanos::from_nanos(2 * MICRO);
+        assert_eq!(refused, [Err(Refused::NotUntil(when))]);
+        clock.advance(span(500));
+        assert_eq!(intended_ns(pacer.try_acquire().unwrap()), 2 * MICRO);
+        assert_balanced(&pacer);
+    });
+}
+
+/// The last slot of a schedule that ends has one owner, and it is not lost when it comes back.
+///
+/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in the end. Edits: a
+/// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end do not go
+/// back; the published state stays in force after the end.
+#[test]
+fn the_last_slot_has_one_owner() {
+    explore("the_last_slot_has_one_owner", || {
+        let (_, builder) = manual("1M/s");
+        let pacer = builder.slots(1).build();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.claim().map(Claim::into_owned)
+        });
+        let mine = pacer.acquire();
+        let claim = other.join().unwrap();
+        assert_eq!(mine.is_ok(), claim.is_err());
+        drop(claim);
+        assert_eq!(drain(&pacer).len(), usize::from(mine.is_err()));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert!(pacer.is_finished());
+        assert_balanced(&pacer);
+    });
+}
+
+/// A row of slots that one operation takes belongs to that operation alone.
+///
+/// Threads: one that takes two as one operation, one that acquires twice.
+/// Edits: a row moves the word by one slot only; the addition as a load and a store.
+#[test]
+fn rows_are_unique() {
+    explore("rows_are_unique", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3 * MICRO));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_many(2).unwrap()
+        });
+        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
+        let row = intended_ns(other.join().unwrap());
+        let mut all = mine.map(intended_ns).to_vec();
+        all.extend([row, row + MICRO]);
+        all.sort_unstable();
+        assert_eq!(all, [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+    });
+}
+
+/// A slot is never stamped earlier than it was known to be due, and the latest reading never goes back: a caller that
+/// read the clock early and reports it late changes nothing.
+///
+/// Threads: one that acquires twice, one that moves the clock on and acquires. The clock shows only 1.5 us and 4.5 us,
+/// so there is one right wait time for slots 2 and 3. Edits: the reading is reported after the horizon has been moved;
+/// or goes back; or the horizon is moved `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
+#[test]
+fn the_reading_never_goes_back() {
+    explore("the_reading_never_goes_back", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(1_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        clock.advance(span(3 * MICRO));
+        let mine = pacer.acquire().unwrap();
+        let others = other.join().unwrap();
+        let grants = [mine, others[0], others[1]];
+        assert_eq!(slots(grants), [MICRO, 2 * MICRO, 3 * MICRO]);
+        for grant in grants {
+            let start = intended_ns(grant) + wait_ns(grant);
+            assert!(start == 4_500 || start == 1_500 && intended_ns(grant) == MICRO, "{grant:?}");
+        }
+        assert!(wait_ns(others[1]) >= 500);
+    });
+}
+
+/// A slot that is given back is handed out again, once, to a caller that comes then or is about to.
+///
+/// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` puts the slot aside
+/// although it was the latest claim and is taken back.
+#[test]
+fn a_dropped_claim_is_handed_out_once() {
+    explore_less(1, "a_dropped_claim_is_handed_out_once", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(2 * MICRO));
+        let claim = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        drop(claim);
+        let other = other.join().unwrap();
+        assert_eq!(slots(drain(&pacer).into_iter().chain([other])), [0, MICRO, 2 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 3);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A slot that is given back reaches a caller that sleeps, or is about to, for a later one.
+///
+/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock on by that; one that
+/// acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper; or before it has
+/// withdrawn the published state; `prefer_returned` prefers nothing.
+#[test]
+fn a_dropped_claim_reaches_a_sleeper() {
+    explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {
+        let (clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let [first, next] = [(); 2].map(|()| pacer.claim().unwrap());
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        drop(first);
+        clock.advance(span(3_600 * SECOND));
+        assert_eq!(intended_ns(other.join().unwrap()), 3_600 * SECOND);
+        drop(next);
+        assert_eq!(pacer.ledger().granted, 2);
+    });
+}
+
+/// Another thread runs while a claim is dropped whose slot is due in a microsecond. The pacer's rate was changed after
+/// the slot was claimed.
+fn while_a_claim_is_dropped<T: Send + 'static>(
+    act: impl FnOnce(&Pacer) -> T + Send + 'static,
+    done: impl FnOnce(&ManualClock),
+) -> T {
+    let (clock, builder) = manual("2M/s");
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    let claim = pacer.claim().unwrap();
+    pacer.set_rate(rate("1M/s"));
+    let other = spawn({
+        let pacer = pacer.clone();
+        move || act(&pacer)
+    });
+    drop(claim);
+    done(&clock);
+    other.join().unwrap()
+}
+
+/// A slot that comes back before it is due does not count as due, only because it had been claimed when the schedule
+/// was published: neither for a caller that tries and uses the number of claims, nor for one that claims without
+/// checking.
+///
+/// Threads: one that acquires or tries to, one that drops the claim of a slot that is due in a microsecond. Edit:
+/// `write` puts the horizon where claims have come to.
+#[test]
+fn a_slot_that_comes_back_is_not_due() {
+    explore("a_slot_that_comes_back_is_not_due", || {
+        let acquire = |pacer: &Pacer| pacer.acquire().unwrap();
+        let grant = while_a_claim_is_dropped(acquire, |clock| clock.advance(span(3 * MICRO)));
+        assert!(grant.actual_start() >= grant.intended_start());
+    });
+    explore("a_slot_that_comes_back_is_not_due", || {
+        let tried = while_a_claim_is_dropped(Pacer::try_acquire, |_| ());
+        assert!(matches!(tried, Err(Refused::NotUntil(_))));
+    });
+}

@@ -1,0 +1,169 @@
+//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule continues.
+
+use loom_tests::{
+    HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
+    explore_less, manual, rate, shape, shaped, slots, span, spawn,
+};
+use nanopace::{Ended, Pacer, Refused};
+
+/// Where a shape ends, one caller gets the last slot, and the others return because no slot is left.
+///
+/// Threads: two that acquire; one that moves the clock on past the end. There is one slot left. Edits: starts are not
+/// refused at the end, or slots claimed after it do not go back; the end of the shape is not known.
+#[test]
+fn the_end_of_a_shape_strands_no_caller() {
+    explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
+        let (clock, builder) = shaped("hold 1M/s 2us");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let others = [(); 2].map(|()| {
+            let pacer = pacer.clone();
+            spawn(move || pacer.acquire())
+        });
+        clock.advance(span(5 * MICRO));
+        let told = others.map(|other| other.join().unwrap());
+        assert_eq!(slots(told.into_iter().flatten()), [MICRO]);
+        assert!(told.contains(&Err(Ended::Finished)));
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        assert_eq!(pacer.ledger().granted, 2);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A task that waits for the last slot of a shape is woken when that slot is taken.
+///
+/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that takes it, with its claim.
+/// Edit: tasks are not woken at the end.
+#[test]
+fn the_end_of_a_shape_reaches_every_watch() {
+    explore("the_end_of_a_shape_reaches_every_watch", || {
+        let (_clock, builder) = shaped("hold 1/h 2h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let mut claim = None;
+        let Told { told, woken } = beside(&pacer, || claim = pacer.claim().ok());
+        match told {
+            Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
+            told => assert_eq!(told, Err(Refused::Finished)),
+        }
+    });
+}
+
+/// A shape that ends before the slots that callers sleep for ends their sleeps; their slots go back.
+///
+/// Threads: two that sleep, for slots due in one hour and in two; one that sets a shape which ends at once. Edits:
+/// `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; slots claimed after
+/// the end do not go back.
+#[test]
+fn an_earlier_end_reaches_every_sleeper() {
+    explore_less(1, "an_earlier_end_reaches_every_sleeper", || {
+        let clock = Watched::default();
+        let pacer = Pacer::builder(rate("1/h")).clock(clock.clone()).build();
+        pacer.acquire().unwrap();
+        let sleepers = [(); 2].map(|()| {
+            let pacer = pacer.clone();
+            spawn(move || pacer.acquire())
+        });
+        clock.wait_for(Watched::slept, 2);
+        pacer.set_shape(shape("hold 1/h 1ms"));
+        for sleeper in sleepers {
+            assert_eq!(sleeper.join().unwrap(), Err(Ended::Finished));
+        }
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}
+
+/// An earlier end also reaches sleepers while the pacer is paused.
+///
+/// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape which ends at once. Edits:
+/// `wake_moved` wakes no sleeper, or none while the pacer is paused.
+#[test]
+fn an_earlier_end_reaches_sleepers_during_a_pause() {
+    explore("an_earlier_end_reaches_sleepers_during_a_pause", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let sleeper = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire()
+        });
+        pacer.pause();
+        pacer.set_shape(shape("hold 1/h 1ms"));
+        assert_eq!(sleeper.join().unwrap(), Err(Ended::Finished));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A schedule that continues after its end has all its slots, even if a caller is just being refused because of the
+/// end.
+///
+/// Threads: one that acquires, one that sets a rate and moves the clock on by two slots. Edit: a change of the
+/// rate does not end the shape.
+#[test]
+fn a_schedule_that_goes_on_loses_no_slot() {
+    explore_less(1, "a_schedule_that_goes_on_loses_no_slot", || {
+        let (clock, builder) = shaped("hold 1M/s 1us");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(5 * MICRO));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire()
+        });
+        pacer.set_rate(rate("1M/s"));
+        // The next slot is due in the next nanosecond.
+        clock.advance(span(2 * MICRO));
+        let other = other.join().unwrap();
+        assert!(other.is_ok() || other == Err(Ended::Finished), "{other:?}");
+        let grants = drain(&pacer).into_iter().chain(other.ok());
+        assert_eq!(slots(grants), [5_001, 6_001]);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A caller that is being refused because of the end when the schedule continues either starts, or returns `Finished`;
+/// it is not stranded, and the slot is not lost.
+///
+/// Threads: one that acquires a slot due in an hour; one that sets a shape which ends at once, then one that has slots,
+/// and moves the clock on. Edits: `wake_moved` wakes no sleeper; slots claimed after the end do not go back.
+#[test]
+fn an_end_that_is_taken_back_strands_no_caller() {
+    explore_less(1, "an_end_that_is_taken_back_strands_no_caller", || {
+        let (clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let sleeper = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire()
+        });
+        pacer.set_shape(shape("hold 1/h 1ms"));
+        pacer.set_shape(shape("hold 1k/s 2ms"));
+        clock.advance(span(SECOND));
+        let other = sleeper.join().unwrap();
+        assert!(other.is_ok() || other == Err(Ended::Finished), "{other:?}");
+        let grants = drain(&pacer).into_iter().chain(other.ok());
+        assert_eq!(slots(grants), [MILLI]);
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A task that was refused because of the end is woken when the schedule continues.
+///
+/// Threads: one that sets its watch and asks for a slot; one that sets a rate. Edits: `wake_moved` wakes no sleeper, or
+/// before it has withdrawn the published state; tasks that watch are left out.
+#[test]
+fn a_schedule_that_goes_on_reaches_every_watch() {
+    explore("a_schedule_that_goes_on_reaches_every_watch", || {
+        let (clock, builder) = shaped("hold 1/h 1h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        clock.advance(span(2 * HOUR));
+        // Tasks that had set their watch have been woken for the end.
+        assert_eq!(pacer.acquire(), Err(Ended::Finished));
+        let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1/h")));
+        assert!(woken || told != Err(Refused::Finished), "{told:?}");
+    });
+}

@@ -1,0 +1,138 @@
+//! Models of lanes: runs of slots, and how the rest of a run goes back.
+//!
+//! A lane's first run is one slot, because its pace is not measured yet; the second is two.
+
+use loom_tests::{
+    MICRO, assert_balanced, drain, explore, explore_less, manual, rate, slots, span, spawn,
+};
+use nanopace::Ended;
+
+/// A lane gives the rest of its run back, once, whichever caller claims meanwhile.
+///
+/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires.
+/// Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` as a load, a
+/// comparison and a store; `Lane::give_back` keeps its run.
+#[test]
+fn a_run_goes_back_once() {
+    explore("a_run_goes_back_once", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || {
+                let mut lane = pacer.lane();
+                let grants = [(); 2].map(|()| lane.acquire().unwrap());
+                lane.give_back();
+                lane.give_back();
+                grants
+            }
+        });
+        let mine = pacer.acquire().unwrap();
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(other).chain([mine]);
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A lane also gives the rest of its run back once during a change of the rate.
+///
+/// Threads: one that drops a lane which has started two slots and holds a third; one that changes the rate and
+/// acquires. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` or the
+/// addition by a load and a store.
+#[test]
+fn a_run_goes_back_once_during_a_rate_change() {
+    explore("a_run_goes_back_once_during_a_rate_change", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let mut lane = pacer.lane();
+        let first = [(); 2].map(|()| lane.acquire().unwrap());
+        let other = spawn(move || drop(lane));
+        pacer.set_rate(rate("1/s"));
+        let mine = pacer.acquire().unwrap();
+        other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(first).chain([mine]);
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A lane that continues while the rate changes starts each of its slots once, and gives back the others.
+///
+/// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
+/// rate. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; the lane forgets the
+/// rest of its run.
+#[test]
+fn a_lane_goes_on_during_a_rate_change() {
+    explore("a_lane_goes_on_during_a_rate_change", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let mut lane = pacer.lane();
+        let first = [(); 2].map(|()| lane.acquire().unwrap());
+        let other = spawn(move || lane.acquire().unwrap());
+        pacer.set_rate(rate("1/s"));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(first).chain([other]);
+        assert_eq!(slots(grants), [0, MICRO, 2 * MICRO, 3 * MICRO]);
+        assert_eq!(pacer.ledger().granted, 4);
+        assert_balanced(&pacer);
+    });
+}
+
+/// Two lanes never hold the same slot, and no slot that they give back is lost.
+///
+/// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one. Five slots are
+/// due. Edits: `take_earliest` leaves the slot it takes; `make_free` forgets slots that are not the latest; `exchange`
+/// by a load and a store.
+#[test]
+fn lanes_share_nothing() {
+    explore_less(1, "lanes_share_nothing", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(4_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.lane().acquire().unwrap()
+        });
+        let mut lane = pacer.lane();
+        let mine = [(); 2].map(|()| lane.acquire().unwrap());
+        drop(lane);
+        let grants = mine.into_iter().chain([other.join().unwrap()]).chain(drain(&pacer));
+        assert_eq!(slots(grants), [0, 1, 2, 3, 4].map(|slot| slot * MICRO));
+        assert_eq!(pacer.ledger().granted, 5);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A lane stops when the pacer is closed, and counts its starts as granted.
+///
+/// Threads: one whose lane acquires twice, so that it holds a third slot, checks whether the pacer is closed, and is
+/// dropped; one that closes. Four slots are due. Edit: `Run::next` does not check the version.
+#[test]
+fn a_closed_lane_gives_back() {
+    explore("a_closed_lane_gives_back", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || {
+                let mut lane = pacer.lane();
+                let started = [(); 2].map(|()| lane.acquire());
+                // The lane stops as soon as the close is visible to it.
+                (started, pacer.is_closed().then(|| lane.acquire()))
+            }
+        });
+        pacer.close();
+        let (started, after) = other.join().unwrap();
+        assert!(after.is_none_or(|after| after == Err(Ended::Closed)));
+        let granted = started.iter().filter(|start| start.is_ok()).count();
+        assert_eq!(pacer.ledger().granted, u64::try_from(granted).unwrap());
+        assert_balanced(&pacer);
+    });
+}

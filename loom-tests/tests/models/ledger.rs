@@ -1,0 +1,33 @@
+//! A model of the ledger.
+
+use loom_tests::{explore, manual, span, spawn};
+
+/// The ledger's count never misses slots that were started before it was read, and never includes slots that were not
+/// claimed.
+///
+/// Threads: one that acquires two slots, one that reads the ledger between two slots of its own.
+/// Edit: the addition as a load and a store.
+#[test]
+fn the_ledger_counts_each_grant_once() {
+    explore("the_ledger_counts_each_grant_once", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(3_500));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let counts = [(); 2].map(|()| {
+            pacer.acquire().unwrap();
+            let ledger = pacer.ledger();
+            assert_eq!(
+                ledger.elapsed,
+                ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog
+            );
+            ledger.granted
+        });
+        assert!((1..=3).contains(&counts[0]) && (2..=4).contains(&counts[1]), "{counts:?}");
+        other.join().unwrap();
+        assert_eq!(pacer.ledger().granted, 4);
+    });
+}

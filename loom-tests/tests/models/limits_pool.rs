@@ -1,0 +1,115 @@
+//! Models of the token pool: a refill, a change, a close, and callers that wait. In all models except one, the model's
+//! threads play the part of the refill thread.
+
+use loom_tests::{explore, spawn};
+use nanopace::ManualClock;
+use nanopace_limits::pools::{AcquireError, ManagedPool};
+use std::sync::Arc;
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A pool of two that gets one token each second.
+fn pool() -> (ManualClock, Arc<ManagedPool>) {
+    let clock = ManualClock::new();
+    let pool =
+        ManagedPool::unattended("1/s".parse().unwrap(), 2, 1.0, SECOND, clock.clone()).unwrap();
+    (clock, Arc::new(pool))
+}
+
+/// Closing turns away callers that wait or are about to.
+///
+/// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether the
+/// pool is closed; `acquire` checks the pool and joins the queue under two locks.
+#[test]
+fn closing_a_pool_strands_nobody() {
+    explore("closing_a_pool_strands_nobody", || {
+        let (_clock, pool) = pool();
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(1)
+        });
+        pool.close();
+        assert_eq!(other.join().unwrap(), Err(AcquireError::Closed));
+    });
+}
+
+/// No request overtakes one that waits, and no token is handed out twice.
+///
+/// Threads: one that acquires two tokens, one that takes one when only one has come. Edit: `check` does not check the
+/// queue.
+#[test]
+fn nobody_overtakes_who_waits() {
+    explore("nobody_overtakes_who_waits", || {
+        let (clock, pool) = pool();
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(2)
+        });
+        clock.advance(SECOND);
+        let waits = pool.queued() == 1;
+        let taken = pool.take(1).is_ok();
+        assert!(!(waits && taken));
+        clock.advance(2 * SECOND);
+        pool.refill();
+        assert!(other.join().unwrap().is_ok());
+        let left = pool.snapshot();
+        assert_eq!(u128::from(left.active()) + left.waiting(), u128::from(!taken));
+    });
+}
+
+/// A caller that waits, or is about to, gets the token that a change of the interval brings.
+///
+/// Threads: one that acquires, one that shortens the interval, when a token has come and the next
+/// refill is an hour away.
+/// Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two locks.
+#[test]
+fn a_change_reaches_who_waits() {
+    explore("a_change_reaches_who_waits", || {
+        let (clock, pool) = pool();
+        pool.set_interval(Duration::from_secs(3_600)).unwrap();
+        clock.advance(SECOND);
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(1)
+        });
+        pool.set_interval(SECOND).unwrap();
+        assert_eq!(other.join().unwrap(), Ok(Duration::ZERO));
+    });
+}
+
+/// A caller that waits, or is about to, for more than the pool can hold from now on is turned away.
+///
+/// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` turns no caller away;
+/// `acquire` checks the pool and joins the queue under two locks.
+#[test]
+fn a_smaller_pool_strands_nobody() {
+    explore("a_smaller_pool_strands_nobody", || {
+        let (_clock, pool) = pool();
+        let other = spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.acquire(2)
+        });
+        pool.set_size(1, 1.0).unwrap();
+        let expected = Err(AcquireError::ExceedsCapacity { capacity: 1 });
+        assert_eq!(other.join().unwrap(), expected);
+    });
+}
+
+/// A shorter interval reaches the refill thread, whether it sleeps or is about to.
+///
+/// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock on. Edits: a
+/// change does not end the sleep; the thread drops a wake-up that comes while it computes the next refill; a refill
+/// serves no caller.
+#[test]
+fn a_change_reaches_the_refill_thread() {
+    explore("a_change_reaches_the_refill_thread", || {
+        let clock = ManualClock::new();
+        let hour = Duration::from_secs(3_600);
+        let pool = ManagedPool::start("1/s".parse().unwrap(), 2, 1.0, hour, clock.clone()).unwrap();
+        pool.set_interval(SECOND).unwrap();
+        let other = spawn(move || clock.advance(SECOND));
+        assert_eq!(pool.acquire(1), Ok(Duration::ZERO));
+        other.join().unwrap();
+    });
+}

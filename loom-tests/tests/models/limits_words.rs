@@ -1,0 +1,132 @@
+//! Models of the limiters whose state is one word, of the word of a limiter's fast path, and of the bucket that a
+//! thread refills.
+
+use loom_tests::{SECOND, at, explore, spawn};
+use nanopace::{ManualClock, Nanos};
+use nanopace_limits::pools::RefilledBucket;
+use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Requests of two threads at once: exactly as many are admitted as the limit allows.
+///
+/// Threads: two that ask twice each; three can be admitted. Edit: `admit` as a load and a store.
+#[test]
+fn one_word_admits_no_more() {
+    explore("one_word_admits_no_more", || {
+        let limiter = Arc::new(Atomic::new(Gcra::new("3/60s".parse().unwrap())));
+        let ask = |limiter: &Atomic<Gcra>| [(); 2].map(|()| limiter.try_acquire_at(Nanos::ZERO));
+        let other = spawn({
+            let limiter = Arc::clone(&limiter);
+            move || ask(&limiter)
+        });
+        let mine = ask(&limiter);
+        let answers = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(answers.flatten().count(), 3);
+        assert_eq!(limiter.state(), 60 * SECOND);
+    });
+}
+
+/// Each request that enters a queue has its own departure.
+///
+/// Threads: two that enqueue twice each. Edits: `admit` as a load and a store; or it returns the first word that it
+/// read.
+#[test]
+fn departures_are_unique() {
+    explore("departures_are_unique", || {
+        let queue = Arc::new(Atomic::new(LeakyQueue::new("1/s".parse().unwrap(), 4).unwrap()));
+        let enqueue =
+            |queue: &Atomic<LeakyQueue>| [(); 2].map(|()| queue.enqueue_at(Nanos::ZERO).unwrap());
+        let other = spawn({
+            let queue = Arc::clone(&queue);
+            move || enqueue(&queue)
+        });
+        let mut departures = enqueue(&queue).to_vec();
+        departures.extend(other.join().unwrap());
+        departures.sort_unstable();
+        assert_eq!(departures, [0, 1, 2, 3].map(|second| at(second * SECOND)));
+    });
+}
+
+/// A limiter with one rate, whose fast path is open.
+fn open(limits: &str) -> Limiter {
+    let limiter = Limiter::with_clock(limits.parse().unwrap(), ManualClock::new());
+    assert!(limiter.standing().remaining > 0);
+    limiter
+}
+
+/// Requests with and without the lock: exactly as many are admitted as the limit allows.
+///
+/// Threads: one that asks twice without the lock, one that asks for a decision, which takes the lock, and then asks
+/// without it; three can be admitted. Edits: a request without the lock as a load and a store; `close` as a load and a
+/// store.
+#[test]
+fn an_open_word_is_counted_once() {
+    explore("an_open_word_is_counted_once", || {
+        let limiter = open("3/60s");
+        let other = spawn({
+            let limiter = limiter.clone();
+            move || [(); 2].map(|()| limiter.try_acquire().is_ok())
+        });
+        let mine = [limiter.decide().is_allowed(), limiter.try_acquire().is_ok()];
+        let answers = mine.into_iter().chain(other.join().unwrap());
+        assert_eq!(answers.filter(|is_let_in| *is_let_in).count(), 3);
+        assert_eq!(limiter.standing().reset, Duration::from_secs(60));
+    });
+}
+
+/// A request that has loaded the word before the limits change does not count by the old limits afterwards.
+///
+/// Threads: one that asks without the lock, one that halves the limits, and asks; one of them is admitted. Edit: the
+/// fast path is opened whatever the limits are.
+#[test]
+fn a_change_reaches_who_asks_without_the_lock() {
+    explore("a_change_reaches_who_asks_without_the_lock", || {
+        let limiter = open("2/day");
+        let other = spawn({
+            let limiter = limiter.clone();
+            move || limiter.try_acquire().is_ok()
+        });
+        limiter.set_limits("1/day".parse().unwrap());
+        let is_let_in = limiter.try_acquire().is_ok();
+        assert!(is_let_in != other.join().unwrap());
+    });
+}
+
+/// A bucket with no tokens, that gets two each second and holds four, without its thread.
+fn bucket() -> Arc<RefilledBucket> {
+    let clock = ManualClock::new();
+    Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
+}
+
+/// When a refill is due, one thread adds its tokens, and no taken token is lost.
+///
+/// Threads: two that take one each when the first refill is due.
+/// Edit: a request decides on a copy, and stores it under another lock.
+#[test]
+fn a_refill_happens_once() {
+    explore("a_refill_happens_once", || {
+        let bucket = bucket();
+        let other = spawn({
+            let bucket = Arc::clone(&bucket);
+            move || bucket.try_acquire_at(at(SECOND)).is_ok()
+        });
+        let mine = bucket.try_acquire_at(at(SECOND)).is_ok();
+        let taken = u64::from(mine) + u64::from(other.join().unwrap());
+        assert_eq!(bucket.tokens() + taken, 2);
+    });
+}
+
+/// Dropping the bucket ends its thread, whatever the thread is about to do.
+///
+/// Threads: the refill thread, and one that moves the clock on and drops. Edits: `stop` does nothing; it wakes the
+/// thread before it sets the end.
+#[test]
+fn the_refill_thread_ends_with_the_bucket() {
+    explore("the_refill_thread_ends_with_the_bucket", || {
+        let clock = ManualClock::new();
+        let bucket = RefilledBucket::start("2/s".parse().unwrap(), 4, 0, 1, clock.clone()).unwrap();
+        clock.advance(Duration::from_secs(1));
+        drop(bucket);
+    });
+}

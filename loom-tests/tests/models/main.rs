@@ -1,0 +1,20 @@
+//! All models, in one program: linked once, and run side by side.
+
+#![cfg(loom)]
+
+mod changes;
+mod claims;
+mod ends;
+mod lanes;
+mod ledger;
+mod limits_keyed;
+mod limits_pool;
+mod limits_queue;
+mod limits_words;
+mod pauses;
+mod policies;
+mod shapes;
+mod tasks;
+mod uneven;
+mod watches;
+mod windows;

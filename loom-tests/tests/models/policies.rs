@@ -1,0 +1,139 @@
+//! Models of the late policies: how two callers that are late at once change the schedule.
+
+use loom_tests::{
+    MICRO, SECOND, assert_balanced, drain, explore, intended_ns, manual, slots, span, spawn,
+};
+use nanopace::{Claim, Grant, ManualClock, Pacer, PacerBuilder, Refused, Strictness};
+
+/// A claim, and the result of its start.
+type Start = (Claim<'static>, Result<Grant, Refused>);
+
+fn claim_and_start(pacer: &Pacer) -> Start {
+    let mut claim = pacer.claim().unwrap();
+    let start = claim.start();
+    (claim.into_owned(), start)
+}
+
+/// Two threads claim and start at once, 10 s after the start of a schedule of one per second; the
+/// earlier slot first.
+fn start_late(builder: PacerBuilder, clock: &ManualClock) -> (Pacer, [Start; 2]) {
+    let pacer = builder.build();
+    clock.advance(span(10 * SECOND));
+    let other = spawn({
+        let pacer = pacer.clone();
+        move || claim_and_start(&pacer)
+    });
+    let mut starts = [claim_and_start(&pacer), other.join().unwrap()];
+    starts.sort_by_key(|(_, start)| start.map_or(u64::MAX, intended_ns));
+    (pacer, starts)
+}
+
+/// The intended starts, in milliseconds, and when a caller that is held back may start.
+fn starts_ms(starts: &[Start; 2]) -> [Result<u64, u64>; 2] {
+    let ms = |nanos: u64| nanos / 1_000_000;
+    [0, 1].map(|index| match starts[index].1 {
+        Ok(grant) => Ok(ms(intended_ns(grant))),
+        Err(Refused::NotUntil(due)) => Err(ms(due.as_nanos())),
+        Err(refused) => panic!("{refused}"),
+    })
+}
+
+/// Two late callers under the strict policy forfeit the gap between them once, in whatever order they start.
+///
+/// Threads: two that claim and start, 10 s late.
+/// Edit: `Schedule::start` lets a straggler forfeit too.
+#[test]
+fn a_strict_gap_is_forfeited_once() {
+    explore("a_strict_gap_is_forfeited_once", || {
+        let (clock, builder) = manual("1/s");
+        let (pacer, starts) = start_late(builder.strictness(Strictness::STRICT), &clock);
+        // Slot 0 forfeits 10 s, and slot 1 follows a second after it; or slot 1 forfeits 9 s, and slot 0, which starts
+        // after it, nothing.
+        let expected = match pacer.ledger().idle.as_secs() {
+            10 => [Ok(0), Err(11_000)],
+            9 => [Ok(0), Ok(1_000)],
+            idle => panic!("{idle} s forfeited"),
+        };
+        assert_eq!(starts_ms(&starts), expected);
+        assert_eq!(pacer.ledger().granted, 2);
+        assert_balanced(&pacer);
+    });
+}
+
+/// Owed time is paid back once, at the ratio, whichever threads come: then the schedule is where it would be without
+/// the stall.
+///
+/// Threads: two that try to acquire, 2 s late, at burst ratio 2; the rest is paid back after both. Edit: `release`
+/// returns the intended start.
+#[test]
+fn owed_time_is_paid_back_once() {
+    explore("owed_time_is_paid_back_once", || {
+        let (clock, builder) = manual("1/s");
+        let pacer = builder.strictness(Strictness::new(2.0).unwrap()).build();
+        clock.advance(span(2 * SECOND));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || usize::from(pacer.try_acquire().is_ok())
+        });
+        let mut started = usize::from(pacer.try_acquire().is_ok()) + other.join().unwrap();
+        assert_eq!(started, 1);
+        assert_balanced(&pacer);
+        // At 2 s slots 0, 1 and 2 were due; at twice the rate slot 4 closes the gap at 4 s.
+        for half_seconds in 1..=4 {
+            clock.advance(span(SECOND / 2));
+            started += drain(&pacer).len();
+            assert_eq!(started, 1 + half_seconds);
+            assert_balanced(&pacer);
+        }
+        assert_eq!(pacer.ledger().waiting.as_nanos(), 0);
+        clock.advance(span(SECOND));
+        assert_eq!(drain(&pacer).len(), 1);
+    });
+}
+
+/// Slots that are too late are skipped and counted once, and a caller that held such a slot gets the next slot that is
+/// not too late.
+///
+/// Threads: two that claim and start, 10 s late, where 3 s are allowed.
+/// Edit: `skip` does not count the slot that the caller holds.
+#[test]
+fn skips_are_counted_once() {
+    explore("skips_are_counted_once", || {
+        let (clock, builder) = manual("1/s");
+        let (pacer, starts) = start_late(builder.skip_later_than(span(3 * SECOND)), &clock);
+        assert_eq!(starts_ms(&starts), [Ok(7_000), Ok(8_000)]);
+        let ledger = pacer.ledger();
+        assert_eq!((ledger.skipped, ledger.granted, ledger.backlog_slots), (7, 2, 2), "{ledger:?}");
+        assert_balanced(&pacer);
+    });
+}
+
+/// No slot is lost if a caller came before the limit was set: the slot is granted or skipped, and counted as that.
+///
+/// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are
+/// due, seven of them too late. Edits: `skip` moves the word by a store; or counts the slots that it tried to skip,
+/// even if its exchange failed.
+#[test]
+fn a_skip_loses_no_slot() {
+    explore("a_skip_loses_no_slot", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(10 * MICRO));
+        let first = pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.set_skip_later_than(Some(span(3 * MICRO)));
+        let mine = pacer.acquire().unwrap();
+        let other = other.join().unwrap();
+        let started = slots(drain(&pacer).into_iter().chain([first, mine, other]));
+        let in_time: Vec<u64> =
+            started.iter().copied().filter(|start| *start >= 7 * MICRO).collect();
+        assert_eq!(in_time, [7, 8, 9, 10].map(|slot| slot * MICRO));
+        let ledger = pacer.ledger();
+        let granted = u64::try_from(started.len()).unwrap();
+        assert_eq!((ledger.granted, ledger.skipped), (granted, 11 - granted), "{started:?}");
+        assert_balanced(&pacer);
+    });
+}

@@ -1,0 +1,245 @@
+//! Models of schedules that follow a shape: its published chord, and changes of shape.
+
+use loom_tests::{
+    MICRO, MILLI, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual,
+    shape, shaped, slots, span, spawn,
+};
+use nanopace::driver::Drive as _;
+use nanopace::{Ended, Pacer};
+
+/// Slots 0, 1 and 2 at 1M/s and later ones at 4M/s. A chord ends at slot 2.
+const BEND: &str = "hold 1M/s 2us, hold 4M/s 1s";
+
+/// The intended starts of its slots.
+const BENT: [u64; 7] = [0, 1_000, 2_000, 2_250, 2_500, 2_750, 3_000];
+
+/// A pacer whose slot 0 has started, and all other slots of [`BENT`] are due. By the line of its chord, slot 3 would be
+/// due too.
+fn behind() -> Pacer {
+    let (clock, builder) = shaped(BEND);
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    clock.advance(span(3_100));
+    pacer
+}
+
+/// When the chord ends, claimers renew it. Each slot has one owner, starts when it is due and not before, and its
+/// intended start is the shape's.
+///
+/// Threads: two that acquire twice; slot 0 has started, and six slots are due. Edits: a chord continues after the
+/// straight part; a snapshot covers slots after its chord; slots after the chord are known to be due.
+#[test]
+fn a_renewed_chord_loses_no_slot() {
+    explore_less(1, "a_renewed_chord_loses_no_slot", || {
+        let pacer = behind();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let mine = [(); 2].map(|()| pacer.acquire().unwrap());
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain(mine).chain(other);
+        assert_eq!(slots(grants), BENT[1..]);
+        assert_eq!(pacer.ledger().granted, 7);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A reader without the lock sees the old chord or the new one, never the old line with the new
+/// end.
+///
+/// Threads: one that asks when the next slot is due, one that acquires it and so renews the chord. Edits: the load of
+/// `until` in `Hot::stretch` `Relaxed`, or its store in `Hot::store`; a snapshot covers slots after its chord.
+#[test]
+fn a_chord_is_read_whole() {
+    explore("a_chord_is_read_whole", || {
+        let (clock, builder) = shaped(BEND);
+        let pacer = builder.build();
+        clock.advance(span(2_600));
+        // These slots are granted as known to be due, so nothing is renewed.
+        for _ in 0..2 {
+            pacer.acquire().unwrap();
+        }
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.next_due().unwrap()
+        });
+        assert_eq!(intended_ns(pacer.acquire().unwrap()), BENT[2]);
+        let due = other.join().unwrap();
+        assert!([BENT[2], BENT[3]].map(at).contains(&due), "{due:?}");
+    });
+}
+
+/// A lane takes no slot after the chord in one run with those before it, and gives back the rest of a run when the
+/// chord is renewed.
+///
+/// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started
+/// slots 0 to 2, two of them in a run, so it may take four at once; six slots are due, two of them on
+/// the chord. Edits: slots after the chord are known to be due; `exchange` by a load and a store.
+#[test]
+fn lanes_share_a_chord_that_is_renewed() {
+    explore_less(1, "lanes_share_a_chord_that_is_renewed", || {
+        let (clock, builder) = shaped("hold 1M/s 4us, hold 4M/s 1s");
+        let pacer = builder.build();
+        let mut lane = pacer.lane();
+        lane.acquire().unwrap();
+        clock.advance(span(2_100));
+        for _ in 0..2 {
+            lane.acquire().unwrap();
+        }
+        clock.advance(span(3_100));
+        let other = spawn(move || {
+            let mut lane = lane;
+            [(); 3].map(|()| lane.acquire().unwrap())
+        });
+        let mine = pacer.acquire().unwrap();
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([mine]).chain(other);
+        assert_eq!(slots(grants), [3_000, 4_000, 4_250, 4_500, 4_750, 5_000]);
+        assert_eq!(pacer.ledger().granted, 9);
+        assert_balanced(&pacer);
+    });
+}
+
+/// A caller that sleeps after the end of the chord starts when the shape says, although the chord
+/// is renewed while it sleeps.
+///
+/// Threads: one that acquires two slots, which are not due; one that claims one and moves the clock on. Edits: a
+/// snapshot covers slots after its chord, or before it.
+#[test]
+fn no_slot_starts_early_on_a_renewed_chord() {
+    explore_less(1, "no_slot_starts_early_on_a_renewed_chord", || {
+        let (clock, builder) = shaped(BEND);
+        let pacer = builder.build();
+        clock.advance(span(MICRO));
+        for _ in 0..2 {
+            pacer.acquire().unwrap();
+        }
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || [(); 2].map(|()| pacer.acquire().unwrap())
+        });
+        let mut claim = pacer.claim().unwrap();
+        clock.advance(span(10 * MICRO));
+        let grants = other.join().unwrap().into_iter().chain([claim.start().unwrap()]);
+        let grants: Vec<_> = grants.collect();
+        assert!(grants.iter().all(|grant| grant.actual_start() >= grant.intended_start()));
+        assert_eq!(slots(grants), BENT[2..5]);
+    });
+}
+
+/// A change of the shape among claimers hands out the slots that were due before it, each once, and later slots by the
+/// new shape.
+///
+/// Threads: one that acquires, one that sets a shape and moves the clock on. Three slots are due. Edit: the new piece
+/// is used for slots that were due before it.
+#[test]
+fn a_new_shape_loses_no_slot() {
+    explore_less(1, "a_new_shape_loses_no_slot", || {
+        let (clock, builder) = manual("1M/s");
+        let pacer = builder.build();
+        clock.advance(span(2 * MICRO));
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        pacer.set_shape(shape("hold 250k/s 8us, hold 500k/s 1s"));
+        clock.advance(span(10 * MICRO));
+        let other = other.join().unwrap();
+        let grants = drain(&pacer).into_iter().chain([other]);
+        assert_eq!(slots(grants), [0, 1, 2, 6, 10, 12].map(|micros| micros * MICRO));
+        assert_balanced(&pacer);
+    });
+}
+
+/// A new shape reaches a caller that sleeps or is about to.
+///
+/// Threads: one that takes two slots due in an hour; one that sets a shape and moves the clock on by 1 ms. Edits:
+/// `wake_moved` wakes no sleeper, or before it has withdrawn the published state.
+#[test]
+fn a_new_shape_reaches_sleepers() {
+    explore("a_new_shape_reaches_sleepers", || {
+        let (clock, builder) = shaped("hold 1/s 1ms, hold 0/s 1h, hold 1/s 1h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire_many(2).unwrap()
+        });
+        pacer.set_shape(shape("hold 1k/s 1s"));
+        clock.advance(span(MILLI));
+        assert_eq!(intended_ns(other.join().unwrap()), MILLI);
+        assert_eq!(pacer.ledger().granted, 3);
+    });
+}
+
+/// The schedule's time stops during a pause, and so does a shape's: it makes no difference whether a shape is set
+/// before the pause, during it or after it.
+///
+/// Threads: one that sets a shape, one that pauses for a second. Edits: a resume does not move the shape's end; a new
+/// shape begins by the clock.
+#[test]
+fn a_pause_does_not_count_in_a_new_shape() {
+    explore("a_pause_does_not_count_in_a_new_shape", || {
+        // Half of the interval was left, which takes 1 us; then 2 us at 1M/s.
+        let change = |pacer: &Pacer| pacer.set_shape(shape("hold 500k/s 1us, hold 1M/s 2us"));
+        assert_eq!(starts_behind_a_pause(change), [1_500, 2_500]);
+    });
+}
+
+/// A pause does not count either for a shape that the load should have followed from its beginning.
+///
+/// Threads: one that corrects the shape, one that pauses for a second. Edit: a resume does not move the shape's
+/// beginning.
+#[test]
+fn a_pause_does_not_count_in_a_correction() {
+    explore("a_pause_does_not_count_in_a_correction", || {
+        let change = |pacer: &Pacer| pacer.correct_shape(shape("hold 500k/s 3us, hold 1M/s 1us"));
+        assert_eq!(starts_behind_a_pause(change), [2_000, 3_500]);
+    });
+}
+
+/// The change comes at 500 ns or in a pause of a second that begins then. Slot 0 started at 0 ns at 1M/s. Returns when
+/// the others start, without the pause; after that the schedule ends.
+fn starts_behind_a_pause(change: fn(&Pacer)) -> Vec<u64> {
+    let (clock, builder) = manual("1M/s");
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    clock.advance(span(MICRO / 2));
+    let other = spawn({
+        let pacer = pacer.clone();
+        move || change(&pacer)
+    });
+    pacer.pause();
+    clock.advance(span(SECOND));
+    pacer.resume();
+    other.join().unwrap();
+    clock.advance(span(10 * MICRO));
+    let starts = slots(drain(&pacer)).into_iter().map(|start| start - SECOND).collect();
+    assert_eq!(pacer.acquire(), Err(Ended::Finished));
+    assert_balanced(&pacer);
+    starts
+}
+
+/// A pacer that is closed stays closed, whatever shape is set, and strands no caller.
+///
+/// Threads: one that acquires a slot due in an hour; one that closes and sets a shape in which it is due at once.
+/// Edits: `refuse_if_closed` refuses no caller, or keeps the slot.
+#[test]
+fn a_new_shape_opens_nothing_that_is_closed() {
+    explore("a_new_shape_opens_nothing_that_is_closed", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let sleeper = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire()
+        });
+        pacer.close();
+        pacer.set_shape(shape("hold 1G/s 1s"));
+        assert_eq!(sleeper.join().unwrap(), Err(Ended::Closed));
+        assert_eq!(pacer.acquire(), Err(Ended::Closed));
+        assert_eq!(pacer.ledger().granted, 1);
+        assert_balanced(&pacer);
+    });
+}

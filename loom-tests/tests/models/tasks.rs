@@ -1,0 +1,223 @@
+//! Models of the line of tasks in `nanopace-async`: the lead is handed over, and no wake-up is lost.
+
+use loom::sync::{Condvar, Mutex};
+use loom_tests::{MILLI, at, explore, explore_less, manual, rate, span, spawn};
+use nanopace::{Clock, Grant, ManualClock, Nanos, Refused};
+use nanopace_async::{Acquire, AsyncPacer, Timer};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// An alarm on the manual clock. It goes off when the clock is moved past it, and when a task is about to sleep, as in
+/// a runtime with one thread.
+#[derive(Clone, Debug)]
+struct Alarm {
+    clock: ManualClock,
+    set: Arc<Mutex<Option<(Nanos, Duration, Waker)>>>,
+}
+
+impl Alarm {
+    fn advance(&self, nanos: u64) {
+        self.clock.advance(span(nanos));
+        self.go_off();
+    }
+
+    fn go_off(&self) {
+        let mut over = None;
+        if let Some((at, again, waker)) = &mut *self.set.lock().unwrap()
+            && *at <= self.clock.now()
+        {
+            *at = self.clock.now() + *again;
+            over = Some(waker.clone());
+        }
+        if let Some(waker) = over {
+            waker.wake();
+        }
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let token = Arc::new(Token::default());
+        let waker = Waker::from(Arc::clone(&token));
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(done) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return done;
+            }
+            self.go_off();
+            let mut woken = token.0.lock().unwrap();
+            while !std::mem::take(&mut *woken) {
+                woken = token.1.wait(woken).unwrap();
+            }
+        }
+    }
+}
+
+impl Timer for Alarm {
+    fn set(&self, delay: Duration, again: Duration, waker: &Waker) {
+        *self.set.lock().unwrap() = Some((self.clock.now() + delay, again, waker.clone()));
+    }
+
+    fn stop(&self) {
+        *self.set.lock().unwrap() = None;
+    }
+}
+
+/// One slot was taken at the start; the others follow at this rate.
+fn line(rate: &str) -> (Alarm, AsyncPacer) {
+    let (clock, builder) = manual(rate);
+    let pacer = builder.build();
+    pacer.acquire().unwrap();
+    let alarm = Alarm { clock, set: Arc::new(Mutex::new(None)) };
+    (alarm.clone(), AsyncPacer::with_timer(pacer, alarm))
+}
+
+/// A token under a mutex: the thread that runs a task sleeps until it is woken.
+#[derive(Default)]
+struct Token(Mutex<bool>, Condvar);
+
+impl Wake for Token {
+    fn wake(self: Arc<Self>) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_one();
+    }
+}
+
+fn poll_once(acquire: &mut Acquire<'_>, waker: &Waker) -> Poll<Result<Grant, Refused>> {
+    Pin::new(acquire).poll(&mut Context::from_waker(waker))
+}
+
+fn has_started(line: &AsyncPacer, slots: u64) {
+    assert_eq!(line.pacer().ledger().granted, slots);
+}
+
+/// Two tasks queue; both have their slots when the clock has reached the second.
+///
+/// Threads: two tasks that acquire; one that moves the clock on past both slots. Edits: a task that leaves calls no
+/// task and sets no timer.
+#[test]
+fn the_lead_is_handed_over() {
+    explore_less(1, "the_lead_is_handed_over", || {
+        let (alarm, line) = line("1k/s");
+        let tasks = [(); 2].map(|()| {
+            let (alarm, line) = (alarm.clone(), line.clone());
+            spawn(move || alarm.block_on(line.acquire()).unwrap())
+        });
+        alarm.advance(2 * MILLI);
+        let [first, second] = tasks.map(|task| task.join().unwrap().intended_start());
+        assert_eq!(first.min(second), at(MILLI));
+        assert_eq!(first.max(second), at(2 * MILLI));
+        has_started(&line, 3);
+    });
+}
+
+/// A leader that is cancelled takes nothing, and the task after it gets the slot.
+///
+/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock on. Edits: dropping
+/// calls no task and sets no timer, or does not leave the queue.
+#[test]
+fn a_cancelled_leader_hands_over() {
+    explore("a_cancelled_leader_hands_over", || {
+        let (alarm, line) = line("1k/s");
+        let mut leader = line.acquire();
+        assert!(poll_once(&mut leader, Waker::noop()).is_pending());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        drop(leader);
+        alarm.advance(MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+        has_started(&line, 2);
+    });
+}
+
+/// Closing ends the wait of the leader, and of the task after it.
+///
+/// Threads: two tasks that acquire; one that closes. Edits: `close` wakes no caller; tasks that watch are left out; the
+/// watch is not set.
+#[test]
+fn a_close_ends_the_line() {
+    explore_less(1, "a_close_ends_the_line", || {
+        let (alarm, line) = line("1/h");
+        let tasks = [(); 2].map(|()| {
+            let (alarm, line) = (alarm.clone(), line.clone());
+            spawn(move || alarm.block_on(line.acquire()))
+        });
+        line.pacer().close();
+        for task in tasks {
+            assert_eq!(task.join().unwrap(), Err(Refused::Closed));
+        }
+    });
+}
+
+/// A change of the rate reaches the leader, whenever the leader has read the schedule.
+///
+/// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock on
+/// by 1 ms. Edits: the watch is not set.
+#[test]
+fn a_change_reaches_the_leader() {
+    explore_less(1, "a_change_reaches_the_leader", || {
+        let (alarm, line) = line("1/h");
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        line.pacer().set_rate(rate("1k/s"));
+        alarm.advance(MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+        has_started(&line, 2);
+    });
+}
+
+/// A change reaches the task that leads after the leader before it was cancelled.
+///
+/// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate
+/// to 1000/s and moves the clock on by 1 ms. Edits: the watch is not set.
+#[test]
+fn a_change_reaches_the_next_leader() {
+    explore_less(1, "a_change_reaches_the_next_leader", || {
+        let (alarm, line) = line("1/h");
+        let mut leader = line.acquire();
+        assert!(poll_once(&mut leader, Waker::noop()).is_pending());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        drop(leader);
+        line.pacer().set_rate(rate("1k/s"));
+        alarm.advance(MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+    });
+}
+
+/// A task that has been called and does not come delays no other: the bell rings again.
+///
+/// Threads: a task that acquires after a leader that is never polled again; one that moves the
+/// clock on, twice. Edits: a task that has been called is called again before it comes.
+#[test]
+fn a_task_that_does_not_come_is_passed_over() {
+    explore_less(1, "a_task_that_does_not_come_is_passed_over", || {
+        let (alarm, line) = line("1k/s");
+        let mut leader = line.acquire();
+        assert!(poll_once(&mut leader, Waker::noop()).is_pending());
+        let (driver, its_line) = (alarm.clone(), line.clone());
+        let task = spawn(move || driver.block_on(its_line.acquire()).unwrap());
+        alarm.advance(MILLI);
+        alarm.advance(10 * MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+        drop(leader);
+    });
+}
+
+/// A change of the rate reaches a task that awaits a claim, whenever the task has read the claim's due time.
+///
+/// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock on
+/// by 1 ms. Edits: a task with a claim reads the due time before it watches; a change calls no such task.
+#[test]
+fn a_change_reaches_a_claim() {
+    explore_less(1, "a_change_reaches_a_claim", || {
+        let (alarm, line) = line("1/h");
+        let (driver, claim) = (alarm.clone(), line.claim().unwrap());
+        let task = spawn(move || driver.block_on(claim).unwrap());
+        line.pacer().set_rate(rate("1k/s"));
+        alarm.advance(MILLI);
+        assert_eq!(task.join().unwrap().intended_start(), at(MILLI));
+        has_started(&line, 2);
+    });
+}

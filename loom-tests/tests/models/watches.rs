@@ -1,0 +1,75 @@
+//! Models of watches: every change reaches tasks that wait by their own timers.
+
+use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
+use nanopace::Refused;
+
+/// A task that got the old time is woken by the change.
+///
+/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that sets the rate to 1000/s.
+/// Edits: `wake_moved` wakes no sleeper, or before it has withdrawn the published state; tasks that watch are left out.
+#[test]
+fn a_change_reaches_every_watch() {
+    explore("a_change_reaches_every_watch", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let Told { told, woken } = beside(&pacer, || pacer.set_rate(rate("1k/s")));
+        match told {
+            Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
+            told => assert_eq!(told, Err(Refused::NotUntil(at(MILLI)))),
+        }
+    });
+}
+
+/// A task that asked before the pacer was closed is woken by the close.
+///
+/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that closes. Edits: `close` wakes
+/// no caller; tasks that watch are left out.
+#[test]
+fn a_close_reaches_every_watch() {
+    explore("a_close_reaches_every_watch", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let Told { told, woken } = beside(&pacer, || pacer.close());
+        assert!(woken || told == Err(Refused::Closed), "{told:?}");
+    });
+}
+
+/// A task that got the due time of a later slot is woken when an earlier one comes back.
+///
+/// Threads: one that sets its watch and asks for a slot; one that drops its claim of the slot
+/// before. Edits: tasks that watch are left out when the latest claim is taken back.
+#[test]
+fn a_slot_that_comes_back_reaches_every_watch() {
+    explore("a_slot_that_comes_back_reaches_every_watch", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.build();
+        pacer.acquire().unwrap();
+        let claim = pacer.claim().unwrap().into_owned();
+        let Told { told, woken } = beside(&pacer, || drop(claim));
+        match told {
+            Err(Refused::NotUntil(due)) if due == at(2 * HOUR) => assert!(woken),
+            told => assert_eq!(told, Err(Refused::NotUntil(at(HOUR)))),
+        }
+    });
+}
+
+/// A task that got the due time of the last slot is woken when another caller takes it.
+///
+/// Threads: one that sets its watch and asks for a slot; one that claims the last one. Edits: tasks are not woken at
+/// the end; a claim without the lock is not checked.
+#[test]
+fn the_last_claim_reaches_every_watch() {
+    explore("the_last_claim_reaches_every_watch", || {
+        let (_clock, builder) = manual("1/h");
+        let pacer = builder.slots(2).build();
+        pacer.acquire().unwrap();
+        let mut claim = None;
+        let Told { told, woken } = beside(&pacer, || claim = pacer.claim().ok());
+        match told {
+            Err(Refused::NotUntil(due)) if due == at(HOUR) => assert!(woken),
+            told => assert_eq!(told, Err(Refused::Finished)),
+        }
+    });
+}

@@ -1,0 +1,259 @@
+//! Models of the hot path: what callers read of a window while it moves or closes.
+
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom_tests::{
+    MICRO, SECOND, drain, explore, explore_less, intended_ns, manual, rate, shaped, span, spawn,
+    wait_ns,
+};
+use nanopace::driver::Drive as _;
+use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A chord has slots 0 to 2, and from slot 2 on a parabola has some ten more.
+const RAMP: &str = "ramp 1M/s..2M/s 1ms";
+
+/// A pacer 3.5 us after its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
+/// known to be due.
+fn behind() -> (ManualClock, Pacer) {
+    let (clock, builder) = manual("1M/s");
+    let pacer = builder.build();
+    clock.advance(span(3_500));
+    pacer.acquire().unwrap();
+    (clock, pacer)
+}
+
+/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with another piece that
+/// was published meanwhile.
+///
+/// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it
+/// changes the rate, and then drops it, so that the next slot is on the old one again. Edits: `window` loads the
+/// version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
+/// writer is at work.
+#[test]
+fn a_window_is_read_whole() {
+    explore_less(2, "a_window_is_read_whole", || {
+        let (clock, pacer) = behind();
+        clock.advance(span(4 * MICRO));
+        // A reading for slot 3 shows that the next four are due.
+        for _ in 1..=6 {
+            pacer.acquire().unwrap();
+        }
+        let seventh = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.set_rate(rate("3M/s"));
+        drop(seventh);
+        match other.join().unwrap() {
+            Ok(grant) => {
+                assert_eq!((intended_ns(grant), wait_ns(grant)), (7 * MICRO, 500));
+                assert_eq!(grant.slot(), 7);
+            }
+            Err(refused) => assert!(matches!(refused, Refused::NotUntil(_)), "{refused}"),
+        }
+    });
+}
+
+/// A slot is not granted by a mixture with the piece before it, when that piece becomes the next one again because
+/// claims come back.
+///
+/// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4, and
+/// drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
+#[test]
+fn a_window_that_goes_back_is_read_whole() {
+    explore_less(2, "a_window_that_goes_back_is_read_whole", || {
+        let (clock, pacer) = behind();
+        pacer.acquire().unwrap();
+        pacer.acquire().unwrap();
+        let third = pacer.claim().unwrap();
+        pacer.set_rate(rate("3M/s"));
+        clock.advance(span(MICRO));
+        let fourth = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.acquire().unwrap()
+        });
+        drop(fourth);
+        drop(third);
+        let grant = other.join().unwrap();
+        let intended = [3_000, 3_667, 4_000][usize::try_from(grant.slot() - 3).unwrap()];
+        assert_eq!(intended_ns(grant), intended, "{grant:?}");
+    });
+}
+
+/// On a bent stretch, a slot is granted by its stretch with its own bend. Without a bend slot 7, five slots after the
+/// anchor, would be at 6988 ns.
+///
+/// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
+/// the version again.
+#[test]
+fn a_bent_window_is_read_whole() {
+    explore_less(2, "a_bent_window_is_read_whole", || {
+        let (clock, builder) = shaped(RAMP);
+        let pacer = builder.build();
+        clock.advance(span(7_500));
+        for _ in 0..=6 {
+            pacer.acquire().unwrap();
+        }
+        let seventh = pacer.claim().unwrap();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.set_rate(rate("3M/s"));
+        drop(seventh);
+        match other.join().unwrap() {
+            Ok(grant) => {
+                assert!(intended_ns(grant).abs_diff(6_976) <= 1, "{grant:?}");
+                assert_eq!(grant.slot(), 7);
+            }
+            Err(refused) => assert!(matches!(refused, Refused::NotUntil(_)), "{refused}"),
+        }
+    });
+}
+
+/// A caller without the lock that asks when a slot is due reads one stretch with its own bend. Without a bend slot 8,
+/// six slots after the anchor, would be due at 7987 ns.
+///
+/// Threads: one that asks when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or
+/// `Hot::store` has the bend `Relaxed`.
+#[test]
+fn a_parabola_is_read_whole() {
+    explore("a_parabola_is_read_whole", || {
+        let (clock, builder) = shaped(RAMP);
+        let pacer = builder.build();
+        clock.advance(span(2_100));
+        for _ in 0..=2 {
+            pacer.acquire().unwrap();
+        }
+        let claims = [(); 5].map(|()| pacer.claim().unwrap());
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.next_due().unwrap()
+        });
+        pacer.set_rate(rate("3M/s"));
+        let due = other.join().unwrap().as_nanos();
+        assert!([7_969, 4_067].iter().any(|moment| due.abs_diff(*moment) <= 1), "{due}");
+        drop(claims);
+    });
+}
+
+/// A pause closes the window: a slot starts before the pause, by the clock of that time, or it starts after the pause
+/// and stays as late as it was.
+///
+/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report_at` stores the
+/// reading `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
+#[test]
+fn a_window_closes_with_a_pause() {
+    explore_less(1, "a_window_closes_with_a_pause", || {
+        let (clock, pacer) = behind();
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || pacer.try_acquire()
+        });
+        pacer.pause();
+        clock.advance(span(SECOND));
+        pacer.resume();
+        let started = match other.join().unwrap() {
+            Ok(grant) => {
+                assert_eq!(wait_ns(grant), 2_500);
+                assert!([MICRO, SECOND + MICRO].contains(&intended_ns(grant)), "{grant:?}");
+                1
+            }
+            Err(refused) => {
+                assert_eq!(refused, Refused::Paused);
+                0
+            }
+        };
+        assert_eq!(drain(&pacer).len(), 3 - started);
+    });
+}
+
+loom::thread_local! {
+    static IS_BEHIND: Cell<bool> = Cell::new(false);
+}
+
+/// A clock that shows the time to which it is set, except in a thread that is behind: the readings of that thread stay
+/// the same.
+#[derive(Clone, Debug)]
+struct TwoClocks(Arc<AtomicU64>);
+
+impl Clock for TwoClocks {
+    fn now(&self) -> Nanos {
+        let is_behind = IS_BEHIND.with(Cell::get);
+        let nanos = if is_behind { 3_500 } else { self.0.load(Ordering::Relaxed) };
+        Nanos::from_nanos(nanos)
+    }
+
+    fn park(&self, _: &Parker, _: Nanos) {
+        loom::thread::yield_now();
+    }
+}
+
+/// A reading that another thread has reported after a change is used with the changed schedule.
+///
+/// Threads: one whose clock is behind, which tries to acquire on the latest reading of all; one that pauses, for a
+/// second, and resumes. Edit: `reading` loads it `Relaxed`.
+#[test]
+fn a_reading_comes_with_its_change() {
+    explore("a_reading_comes_with_its_change", || {
+        let clock = TwoClocks(Arc::new(AtomicU64::new(0)));
+        let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+        clock.0.store(3_500, Ordering::Relaxed);
+        let other = spawn({
+            let pacer = pacer.clone();
+            move || {
+                IS_BEHIND.with(|is_behind| is_behind.set(true));
+                pacer.try_acquire()
+            }
+        });
+        pacer.pause();
+        clock.0.store(SECOND + 3_500, Ordering::Relaxed);
+        pacer.resume();
+        match other.join().unwrap() {
+            Ok(grant) => assert_eq!(wait_ns(grant), 3_500),
+            Err(refused) => assert_eq!(refused, Refused::Paused),
+        }
+    });
+}
+
+/// A clock that shows the time to which it is set, so that it can go back.
+#[derive(Clone, Debug)]
+struct SetClock(Arc<AtomicU64>);
+
+impl Clock for SetClock {
+    fn now(&self) -> Nanos {
+        Nanos::from_nanos(self.0.load(Ordering::Acquire))
+    }
+
+    fn park(&self, _: &Parker, _: Nanos) {
+        loom::thread::yield_now();
+    }
+}
+
+/// A caller that has seen a start, and reads the time, gets a later moment, even if its clock shows an earlier one.
+///
+/// Threads: one that acquires twice and then finds the clock 100 ns back, one that reads those starts and the time.
+/// Edit: `Timeline::now` trusts the clock.
+#[test]
+fn now_is_never_before_a_start() {
+    explore("now_is_never_before_a_start", || {
+        let clock = SetClock(Arc::new(AtomicU64::new(0)));
+        let pacer = Pacer::builder(rate("1M/s")).clock(clock.clone()).build();
+        clock.0.store(3_500, Ordering::Release);
+        let started = Arc::new(AtomicU64::new(0));
+        let other = spawn({
+            let (pacer, started) = (pacer.clone(), Arc::clone(&started));
+            move || {
+                let grants = [(); 2].map(|()| pacer.acquire().unwrap());
+                clock.0.store(3_400, Ordering::Release);
+                started.store(grants[1].actual_start().as_nanos(), Ordering::Release);
+            }
+        });
+        let known = started.load(Ordering::Acquire);
+        assert!(pacer.now().as_nanos() >= known);
+        other.join().unwrap();
+    });
+}
