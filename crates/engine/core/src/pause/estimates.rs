@@ -7,6 +7,7 @@
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
+use super::hybrid::Approach;
 use super::pausing::Pausing;
 use std::cell::Cell;
 
@@ -28,6 +29,8 @@ pub(super) struct ThreadEstimates {
     /// How long the thread will not spin because another thread needs the processor, as of `credited`.
     crowded: i64,
     credited: i64,
+    /// Whether the credit has been used up and has not been full since.
+    is_saving: bool,
 }
 
 /// Margins outside of this range are not worth it.
@@ -40,17 +43,28 @@ const CROWDED_NS: i64 = 200_000;
 /// A thread that keeps another one from running does not spin for this long.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
+/// The share, from 0 to 1, of a span in nanoseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "less than the span, and to the microsecond is enough"
+)]
+pub(super) fn share_of(nanos: i64, share: f64) -> i64 {
+    (nanos as f64 * share) as i64
+}
+
 impl ThreadEstimates {
     const NEW: ThreadEstimates = ThreadEstimates {
         pacer: 0,
         slept_to: i64::MIN,
         // A thread with default timers should expect this. The estimate is corrected within some dozens of sleeps.
-        oversleep: Forecast::new(50_000, Quantile::new(10_000, 92)),
+        oversleep: Forecast::new(50_000, Quantile::new(10_000, 94)),
         // The cost of a sleep on Linux and bare metal. The estimate is corrected as soon.
         cost: Quantile::new(3_000, 50),
         credit: MOST_CREDIT_NS,
         crowded: 0,
         credited: i64::MAX,
+        is_saving: false,
     };
 
     /// The calling thread's estimates, if the clock runs by itself.
@@ -102,28 +116,51 @@ impl ThreadEstimates {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
 
-    /// How long before its moment a thread has to wake to be there in time: almost all sleeps overrun by less than
-    /// this.
-    pub(super) fn margin(&self) -> i64 {
-        self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS)
+    /// How a pause of `delay` is spent, if the thread may spin for `earned` from one start to the next.
+    ///
+    /// * The thread spins through a delay if it can do so at every start.
+    /// * If sleeps keep up with the starts, the thread always sleeps, even if only for a moment.
+    /// * If no sleep keeps up, the thread spins from full credit until that is used up, and then sleeps until the credit
+    ///   is full again.
+    ///
+    /// A thread that spins through one delay and sleeps through the next makes both gaps uneven.
+    pub(super) fn approach(&self, delay: i64, earned: i64, is_stretched: bool) -> Approach {
+        let margin = self.margin();
+        // However short the sleep, it usually ends more than a quarter of the delay late.
+        let is_too_short = delay < self.oversleep.mean() / 5 * 4;
+        if delay <= earned.min(margin) || is_too_short && self.can_spend(delay) {
+            Approach::Spin
+        } else if margin == 0 || is_too_short && is_stretched {
+            Approach::Sleep
+        } else {
+            Approach::SleepThenSpin(margin)
+        }
+    }
+
+    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by less than this. When
+    /// less than half of the credit is left, the margin shrinks with it, down to where the thread spins as long as it
+    /// may.
+    fn margin(&self) -> i64 {
+        let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
+        wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS
+    }
+
+    /// Whether the thread may spin through a delay that no sleep is short enough for.
+    fn can_spend(&self, delay: i64) -> bool {
+        !self.is_saving && delay <= self.credit()
     }
 
     /// Time goes on to `now`; the fraction `share` of it may be spent spinning.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "a share of at most a second"
-    )]
     pub(super) fn pass(&mut self, now: i64, share: f64) {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
-        self.credit =
-            self.credit.saturating_add((passed as f64 * share) as i64).min(MOST_CREDIT_NS);
+        self.credit = self.credit.saturating_add(share_of(passed, share)).min(MOST_CREDIT_NS);
         self.crowded = (self.crowded - passed).max(0);
         self.credited = now;
+        self.is_saving &= self.credit < MOST_CREDIT_NS;
     }
 
     /// How long the thread may spin.
-    pub(super) fn credit(&self) -> i64 {
+    fn credit(&self) -> i64 {
         if self.crowded > 0 { 0 } else { self.credit.max(0) }
     }
 
@@ -135,6 +172,7 @@ impl ThreadEstimates {
     /// Spends `nanos` on spinning. A negative number corrects an earlier one that was too high.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
+        self.is_saving |= self.credit < MOST_MARGIN_NS;
     }
 
     /// The thread lost the processor for `longest_gap` while it was spinning for `nanos` since

@@ -50,15 +50,20 @@ impl Forecast {
         Forecast { mean, deviation }
     }
 
+    /// The usual value.
+    pub(super) fn mean(&self) -> i64 {
+        self.mean
+    }
+
     pub(super) fn value(&self) -> i64 {
         self.mean + self.deviation.value
     }
 
-    /// The mean is not robust to outliers, so callers cap what they pass (`MOST_MARGIN_NS`).
+    /// An outlier counts for the mean as if it deviated by twice the quantile.
     pub(super) fn learn(&mut self, seen: i64) {
         let deviation = seen - self.mean;
+        self.mean += deviation.min(2 * self.deviation.value) / 4;
         self.deviation.learn(deviation);
-        self.mean += deviation / 4;
     }
 }
 

@@ -1,26 +1,39 @@
 //! Sleeps until shortly before the moment, spins for the rest, and stays within a budget.
 
 use super::caller_pause::CallerPause;
-use super::estimates::ThreadEstimates;
+use super::estimates::{ThreadEstimates, share_of};
 use super::{busy, sleep};
 use crate::Nanos;
+
+/// How a thread gets to the end of its pause.
+pub(super) enum Approach {
+    /// Spin for all of it.
+    Spin,
+    /// Sleep until this long before the end, in nanoseconds, and then spin.
+    SleepThenSpin(i64),
+    /// Sleep for all of it, or longer where the strategy that sleeps would.
+    Sleep,
+}
 
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     let (now, until) = (pause.plan.now, pause.until().signed());
     let learnt =
         ThreadEstimates::update(pause, |estimates| estimates.pass(now, pause.pausing.spin_share));
     let Some(estimates) = learnt else { return busy::spin(pause) };
-    let margin = estimates.margin();
-    if estimates.credit() < margin {
-        return sleep_through(pause);
+    let earned = share_of(pause.plan.interval_ns, pause.pausing.spin_share);
+    match estimates.approach(until - now, earned, pause.stretch_ns() > 0) {
+        Approach::Spin => spin_from(pause, Nanos::from_signed(now)),
+        Approach::SleepThenSpin(margin) => {
+            let wakes = (until - margin).max(now + LEAST_SLEEP_NS).min(until);
+            let woken = sleep::until(pause, Nanos::from_signed(wakes));
+            if pause.goes_on(woken) { spin_from(pause, woken) } else { woken }
+        }
+        Approach::Sleep => sleep_through(pause),
     }
-    let woken = if until - now > margin {
-        sleep::until(pause, Nanos::from_signed(until - margin))
-    } else {
-        Nanos::from_signed(now)
-    };
-    if pause.goes_on(woken) { spin_from(pause, woken) } else { woken }
 }
+
+/// A shorter sleep ends no earlier.
+const LEAST_SLEEP_NS: i64 = 2_000;
 
 /// Spins to the moment, if there is a processor for it.
 fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {

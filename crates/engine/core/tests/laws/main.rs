@@ -16,6 +16,7 @@ mod ledger;
 mod oracle;
 mod oracle_model;
 mod oracle_steps;
+mod oversleep;
 mod pausing;
 mod policies;
 mod pollers;
