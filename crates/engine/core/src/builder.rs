@@ -403,8 +403,8 @@ impl PacerBuilder {
     /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are moved to its nearest end, and
     /// NaN counts as 0.
     ///
-    /// Whatever the share, a thread starts with 1 ms of spinning, and can save up at most 1 ms. When this time is used
-    /// up, the thread sleeps instead.
+    /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than half of
+    /// that is left, the thread wakes closer to the start. When all of it is used up, the thread sleeps instead.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};
