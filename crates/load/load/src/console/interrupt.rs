@@ -3,10 +3,17 @@
 use super::alternate;
 use anyhow::Context;
 use crossterm::terminal;
+#[cfg(unix)]
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
 use std::fmt::{self, Debug, Formatter};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(unix)]
+use std::{io, thread};
 
 /// The exit status of an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -34,7 +41,7 @@ impl Interrupt {
         let interrupt = Arc::new(interrupt);
         let mut current = current();
         if current.is_none() {
-            ctrlc::set_handler(on_signal).context("cannot listen for Ctrl-C")?;
+            listen().context("cannot listen for Ctrl-C")?;
         }
         *current = Some(Arc::clone(&interrupt));
         Ok(interrupt)
@@ -74,6 +81,18 @@ static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
 fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {
     CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+fn listen() -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    let signals = move || signals.forever().for_each(|_| on_signal());
+    thread::Builder::new().name("signals".to_owned()).spawn(signals).map(drop)
+}
+
+#[cfg(not(unix))]
+fn listen() -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(on_signal)
 }
 
 fn on_signal() {

@@ -5,7 +5,7 @@ use anyhow::Context;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::process;
 
 /// A destination for results, which is written when they are complete.
 #[derive(Debug)]
@@ -95,36 +95,60 @@ fn place_of(path: &Path) -> io::Result<Place> {
         return Ok(Place::Stream(file));
     }
     let path = destination(path)?;
-    let is_replaced = beside(&path).is_ok_and(|new| is_like(new.as_file(), &old));
+    let is_replaced = beside(&path).is_ok_and(|new| is_like(&new.file, &old));
     Ok(if is_replaced { Place::Replaced(path) } else { Place::Old(file) })
 }
 
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut new = beside(path)?;
-    write(new.as_file_mut())?;
+    write(&mut &new.file)?;
     if let Ok(old) = fs::metadata(path) {
-        new.as_file().set_permissions(old.permissions())?;
+        new.file.set_permissions(old.permissions())?;
     }
-    new.persist(path).map(drop).map_err(|error| error.error)
+    fs::rename(&new.path, path)?;
+    // Another process may have taken the name.
+    new.path.clear();
+    Ok(())
 }
 
-/// Creates a temporary file in the same folder, with the permissions of the file at `path`. Dropping it deletes it.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".nanopace-");
+/// A file that is removed when it is dropped.
+#[derive(Debug)]
+struct NewFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The number of names to try for a new file. Most are free, because they contain the process's number.
+const NAMES: u32 = 1_000;
+
+/// A new file in the folder of `path`. Users who cannot read the file at `path` cannot read the new one.
+fn beside(path: &Path) -> io::Result<NewFile> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
     #[cfg(unix)]
-    builder.permissions(permissions(path));
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode(path));
     let folder = path.parent().unwrap_or(Path::new("."));
-    // Only the kind of the error is kept: the name of a temporary file would confuse the user.
-    builder.tempfile_in(folder).map_err(|error| error.kind().into())
+    let name = |number| folder.join(format!(".nanopace-{}-{number}", process::id()));
+    let mut opened =
+        (0..NAMES).map(name).map(|path| Ok(NewFile { file: options.open(&path)?, path }));
+    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+    let opened = opened.find(|opened| !opened.as_ref().is_err_and(is_taken));
+    // The error has no path: the name of the new file would confuse the user.
+    let opened = opened.unwrap_or(Err(io::ErrorKind::AlreadyExists.into()));
+    opened.map_err(|error| error.kind().into())
 }
 
-/// Returns the permissions of the file at `path`; those of a new file (0666 without the umask) if it does not exist.
+/// The permissions of the file at `path`. Without one, the process's mask restricts them.
 #[cfg(unix)]
-fn permissions(path: &Path) -> fs::Permissions {
+fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
-    let usual = |_| fs::Permissions::from_mode(0o666);
-    fs::metadata(path).map_or_else(usual, |old| old.permissions())
+    fs::metadata(path).map_or(0o666, |old| old.permissions().mode())
 }
 
 /// Whether the old file can be replaced by the new one: both have the same owners, and the old one has no other name.

@@ -7,6 +7,7 @@ mod breakdown;
 mod course;
 mod figures;
 mod footer;
+mod grid;
 mod layout;
 mod outcomes;
 mod picture;
@@ -21,14 +22,13 @@ use super::run_title::RunTitle;
 use super::snapshot::Snapshot;
 use crate::console::{alternate, panics};
 use crate::recorded::over_time::OverTime;
+use crossterm::terminal;
+use grid::Grid;
 use picture::{Picture, Span};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use std::env;
-use std::io::{self, Write};
-use std::mem;
+use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Screen {
         if env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
             return None;
         }
-        let canvas = Canvas::new().ok()?;
+        let canvas = Canvas::new()?;
         let title = Arc::new(title);
         let (pictures, drawn) = mpsc::sync_channel(1);
         let first = Picture::opening(&title);
@@ -91,20 +91,16 @@ impl Drop for Screen {
 
 /// Draws pictures on the alternate screen. Each picture is one write.
 struct Canvas {
-    terminal: Terminal<CrosstermBackend<Ink>>,
-    ink: Ink,
-    /// The turn of the alternate screen in which the last picture was drawn, and the picture's number within a round.
-    drawn: (u32, u32),
+    /// What the terminal shows.
+    drawn: Option<Grid>,
+    /// When the last picture was drawn, in turns of the alternate screen and within a round.
+    turn: (u32, u32),
 }
 
 impl Canvas {
-    fn new() -> io::Result<Canvas> {
-        let ink = Ink::default();
-        let terminal = Terminal::new(CrosstermBackend::new(ink.clone()))?;
-        if terminal.size()?.area() == 0 {
-            return Err(io::Error::other("the terminal has no size"));
-        }
-        Ok(Canvas { terminal, ink, drawn: (0, 0) })
+    fn new() -> Option<Canvas> {
+        let is_visible = terminal::size().is_ok_and(|(width, height)| width > 0 && height > 0);
+        is_visible.then_some(Canvas { drawn: None, turn: (0, 0) })
     }
 
     fn draw_all(mut self, pictures: &Receiver<Picture>, first: Picture) {
@@ -123,36 +119,17 @@ impl Canvas {
     }
 
     fn draw(&mut self, picture: &Picture, turn: u32) -> io::Result<()> {
-        let next = (self.drawn.1 + 1) % ROUND;
-        if self.drawn.0 != turn || next == 0 {
-            // Unlike `clear`, this does not query the cursor position, which would arrive as a key.
-            let size = self.terminal.size()?;
-            self.terminal.resize(size.into())?;
+        let next = (self.turn.1 + 1) % ROUND;
+        if self.turn.0 != turn || next == 0 {
+            self.drawn = None;
         }
-        self.drawn = (turn, next);
-        self.terminal.draw(|frame| view::draw(frame, picture))?;
-        alternate::write(turn, &self.ink.take());
-        Ok(())
-    }
-}
-
-/// Collects the bytes of a picture.
-#[derive(Clone, Debug, Default)]
-struct Ink(Arc<Mutex<Vec<u8>>>);
-
-impl Ink {
-    fn take(&self) -> Vec<u8> {
-        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Write for Ink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
+        self.turn = (turn, next);
+        let mut grid = Grid::new(terminal::size()?);
+        view::draw(&mut grid, picture);
+        let mut bytes = Vec::new();
+        grid.write(self.drawn.as_ref(), &mut bytes)?;
+        self.drawn = Some(grid);
+        alternate::write(turn, &bytes);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use super::route::Route;
 use super::state::State;
 use crate::load::action::Action;
 use crate::running::message::Message;
-use crate::shown::metrics::text::{Exposition, Format};
+use crate::shown::metrics::text::{Format, exposition};
 use crate::shown::snapshot::Snapshot;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
@@ -40,7 +40,6 @@ pub(super) struct Handlers {
     guard: Guard,
     snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
     messages: Sender<Message>,
-    exposition: Exposition,
 }
 
 /// The content of a valid request.
@@ -60,8 +59,7 @@ impl Handlers {
         snapshots: watch::Receiver<Option<Arc<Snapshot>>>,
         messages: Sender<Message>,
     ) -> Handlers {
-        let exposition = Exposition::new(snapshots.clone());
-        Handlers { url: url.to_owned(), control, guard, snapshots, messages, exposition }
+        Handlers { url: url.to_owned(), control, guard, snapshots, messages }
     }
 
     /// Reads and checks a complete request.
@@ -92,7 +90,7 @@ impl Handlers {
     ) -> Response<Full<Bytes>> {
         let answer = match asked {
             Ok(ControlRequest::Status) => Ok(self.status()),
-            Ok(ControlRequest::Metrics(format)) => self.metrics(format),
+            Ok(ControlRequest::Metrics(format)) => Ok(self.metrics(format)),
             Ok(ControlRequest::Order(action)) => self.order(action).await,
             Err(refused) => Err(refused),
         };
@@ -104,12 +102,9 @@ impl Handlers {
         json(&State::new(&self.url, &self.control, snapshot.as_deref()))
     }
 
-    fn metrics(&self, format: Format) -> Result<Response<Full<Bytes>>, Refused> {
-        let written = self.exposition.text(format);
-        let text = written.map_err(|_| {
-            Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "the metrics can't be written")
-        })?;
-        Ok(text_of(format.content_type(), text))
+    fn metrics(&self, format: Format) -> Response<Full<Bytes>> {
+        let snapshot = self.snapshots.borrow().clone();
+        text_of(format.content_type(), exposition(snapshot.as_deref(), format))
     }
 
     /// Passes a command to the controller. Returns the new state after the command has been carried out.

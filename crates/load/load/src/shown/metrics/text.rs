@@ -7,17 +7,8 @@ use super::{Data, Family, Point, Unit, families};
 use crate::console::human::float;
 use crate::recorded::tally::{BOUNDS_NS, Buckets};
 use crate::shown::snapshot::Snapshot;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet,
-};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::registry::{Registry, Unit as UnitName};
-use std::fmt;
+use std::fmt::Display;
 use std::iter::{once, zip};
-use std::sync::Arc;
-use tokio::sync::watch;
 
 /// The two text formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,128 +64,90 @@ impl Range {
     }
 }
 
-/// Writes the metrics of a run at the moment of the request.
-#[derive(Debug)]
-pub(crate) struct Exposition(Registry);
-
-impl Exposition {
-    /// Creates the metrics of the run that sends these snapshots.
-    pub(crate) fn new(snapshots: watch::Receiver<Option<Arc<Snapshot>>>) -> Exposition {
-        let mut registry = Registry::with_prefix("nanopace");
-        registry.register_collector(Box::new(Scrape(snapshots)));
-        Exposition(registry)
-    }
-
-    /// Returns the text of all metrics.
-    pub(crate) fn text(&self, format: Format) -> Result<String, fmt::Error> {
-        let mut text = String::new();
-        encode(&mut text, &self.0)?;
-        Ok(if format == Format::Plain { plain(&text) } else { text })
-    }
+/// All metrics of a run.
+pub(crate) fn exposition(snapshot: Option<&Snapshot>, format: Format) -> String {
+    let mut text = head("nanopace_build", "info", "The program that tells this", None, format);
+    let version = ("version", env!("CARGO_PKG_VERSION").to_owned());
+    text += &sample("nanopace_build_info", &[version], 1);
+    text.extend(families(snapshot).iter().map(|family| written(family, format)));
+    if format == Format::OpenMetrics { text + "# EOF\n" } else { text }
 }
 
-#[derive(Debug)]
-struct Scrape(watch::Receiver<Option<Arc<Snapshot>>>);
-
-impl Collector for Scrape {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // The snapshot is cloned, so that the run does not wait until everything is written.
-        let snapshot = self.0.borrow().clone();
-        let version = [("version", env!("CARGO_PKG_VERSION"))];
-        encoder
-            .encode_descriptor("build", "The program that tells this", None, MetricType::Info)?
-            .encode_info(&version)?;
-        families(snapshot.as_deref()).iter().try_for_each(|family| write(family, &mut encoder))
-    }
-}
-
-fn write(family: &Family<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn written(family: &Family<'_>, format: Format) -> String {
     let unit = family.unit.map(|unit| match unit {
-        Unit::Seconds => UnitName::Seconds,
-        Unit::Bytes => UnitName::Bytes,
+        Unit::Seconds => "seconds",
+        Unit::Bytes => "bytes",
     });
-    let kind = match &family.data {
-        Data::Counters(_) => MetricType::Counter,
-        Data::Gauges(_) => MetricType::Gauge,
-        Data::Times(_) => MetricType::Histogram,
+    let unit_suffix = unit.map_or_else(String::new, |unit| format!("_{unit}"));
+    let name = format!("nanopace_{}{unit_suffix}", family.name);
+    let (kind, samples): (_, String) = match &family.data {
+        Data::Counters(points) => {
+            let total = format!("{name}_total");
+            ("counter", points.iter().map(|at| sample(&total, labels(at), at.value)).collect())
+        }
+        Data::Gauges(points) => {
+            ("gauge", points.iter().map(|at| sample(&name, labels(at), number(at.value))).collect())
+        }
+        Data::Times(points) => {
+            ("histogram", points.iter().map(|at| histogram(&name, at)).collect())
+        }
     };
-    let mut encoder = encoder.encode_descriptor(family.name, family.help, unit.as_ref(), kind)?;
-    match &family.data {
-        Data::Counters(points) => points.iter().try_for_each(|point| counter(point, &mut encoder)),
-        Data::Gauges(points) => points.iter().try_for_each(|point| gauge(point, &mut encoder)),
-        Data::Times(points) => points.iter().try_for_each(|point| histogram(point, &mut encoder)),
-    }
+    head(&name, kind, family.help, unit, format) + &samples
 }
 
-fn counter(
-    Point { label, value }: &Point<impl EncodeCounterValue>,
-    encoder: &mut MetricEncoder<'_>,
-) -> fmt::Result {
-    match label {
-        None => encoder.encode_counter::<NoLabelSet, _, u64>(value, None),
-        Some((name, label)) => encoder
-            .encode_family(&[(*name, label.as_str())])?
-            .encode_counter::<NoLabelSet, _, u64>(value, None),
-    }
+/// The lines before the samples. In the plain format there are no units and no infos, and a counter has the name of
+/// its samples.
+fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
+    let (name, kind) = match (format, kind) {
+        (Format::Plain, "counter") => (format!("{name}_total"), kind),
+        (Format::Plain, "info") => (format!("{name}_info"), "gauge"),
+        _ => (name.to_owned(), kind),
+    };
+    let unit = unit.filter(|_| format == Format::OpenMetrics);
+    let unit = unit.map_or_else(String::new, |unit| format!("# UNIT {name} {unit}\n"));
+    format!("# HELP {name} {help}.\n# TYPE {name} {kind}\n{unit}")
 }
 
-fn gauge(
-    Point { label, value }: &Point<impl EncodeGaugeValue>,
-    encoder: &mut MetricEncoder<'_>,
-) -> fmt::Result {
-    match label {
-        None => encoder.encode_gauge(value),
-        Some((name, label)) => {
-            encoder.encode_family(&[(*name, label.as_str())])?.encode_gauge(value)
-        }
-    }
+type Label = (&'static str, String);
+
+fn labels<V>(point: &Point<V>) -> &[Label] {
+    point.label.as_slice()
 }
 
-fn histogram(
-    Point { label, value: times }: &Point<&Buckets>,
-    encoder: &mut MetricEncoder<'_>,
-) -> fmt::Result {
+fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
+    let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    let labels: Vec<_> =
+        labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text))).collect();
+    let labels =
+        if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    format!("{name}{labels} {value}\n")
+}
+
+/// A bucket counts the times up to its bound, so it contains all buckets before it.
+fn histogram(name: &str, point: &Point<&Buckets>) -> String {
+    let times = point.value;
+    let all: u64 = times.counts.iter().sum();
+    let sum = sample(&format!("{name}_sum"), labels(point), number(times.sum.as_secs_f64()));
+    let count = sample(&format!("{name}_count"), labels(point), all);
     let bounds = BOUNDS_NS.iter().map(|&bound| float(bound) / 1e9).chain(once(f64::INFINITY));
-    let buckets: Vec<_> = zip(bounds, times.counts).collect();
-    let count = times.counts.iter().sum();
-    let sum = times.sum.as_secs_f64();
-    match label {
-        None => encoder.encode_histogram::<NoLabelSet>(sum, count, &buckets, None),
-        Some((name, label)) => encoder
-            .encode_family(&[(*name, label.as_str())])?
-            .encode_histogram::<NoLabelSet>(sum, count, &buckets, None),
-    }
+    let mut below = 0;
+    let buckets = zip(bounds, times.counts).map(|(bound, count)| {
+        below += count;
+        let bound = ("le", number(bound));
+        let labels: Vec<_> = once(bound).chain(point.label.clone()).collect();
+        sample(&format!("{name}_bucket"), &labels, below)
+    });
+    [sum, count].into_iter().chain(buckets).collect()
 }
 
-/// Converts the text to the plain format: without units, info metrics and end mark, and with counters named like their
-/// samples.
-fn plain(text: &str) -> String {
-    let mut help = "";
-    let lines = text.lines().filter_map(|line| {
-        let mut words = line.splitn(4, ' ');
-        match [words.next(), words.next(), words.next(), words.next()] {
-            [Some("#"), Some("HELP"), _, text] => {
-                help = text.unwrap_or_default();
-                None
-            }
-            [Some("#"), Some("TYPE"), Some(name), Some(kind)] => {
-                let (suffix, kind) = match kind {
-                    "counter" => ("_total", kind),
-                    "info" => ("_info", "gauge"),
-                    _ => ("", kind),
-                };
-                Some(format!("# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {kind}\n"))
-            }
-            [Some("#"), ..] => None,
-            _ => Some(format!("{line}\n")),
-        }
-    });
-    lines.collect()
+fn number(value: f64) -> String {
+    if value == f64::INFINITY { "+Inf".to_owned() } else { format!("{value:?}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_reader_gets_the_format_that_it_prefers() {
@@ -219,13 +172,50 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_format_names_counters_as_their_samples() {
-        let open = "# HELP a Of a.\n# TYPE a counter\na_total 1\n# HELP b_seconds B\n\
-                    # TYPE b_seconds gauge\n# UNIT b_seconds seconds\nb_seconds{x=\"# HELP\"} 2\n\
-                    # HELP c C\n# TYPE c info\nc_info{v=\"1\"} 1\n# EOF\n";
-        let expected = "# HELP a_total Of a.\n# TYPE a_total counter\na_total 1\n\
-                        # HELP b_seconds B\n# TYPE b_seconds gauge\nb_seconds{x=\"# HELP\"} 2\n\
-                        # HELP c_info C\n# TYPE c_info gauge\nc_info{v=\"1\"} 1\n";
-        assert_eq!(plain(open), expected);
+    fn the_formats_differ_in_heads_and_end() {
+        let open = exposition(None, Format::OpenMetrics);
+        let plain = exposition(None, Format::Plain);
+        assert!(open.starts_with("# HELP nanopace_build The program that tells this.\n# TYPE nanopace_build info\nnanopace_build_info{version=\""), "{open}");
+        assert!(open.ends_with("nanopace_phase{phase=\"over\"} 0.0\n# EOF\n"), "{open}");
+        let info = "# TYPE nanopace_build_info gauge\nnanopace_build_info{version=";
+        assert!(
+            plain.contains(info) && plain.ends_with("nanopace_phase{phase=\"over\"} 0.0\n"),
+            "{plain}"
+        );
+    }
+
+    #[test]
+    fn families_are_written_with_units_labels_and_buckets() {
+        let label = Some(("label", "a\"b\\c\nd".to_owned()));
+        let family = |name, unit, data| Family { name, help: "Of it", unit, data };
+        let read = Data::Counters(vec![Point { label: label.clone(), value: 7 }]);
+        let read = family("read", Some(Unit::Bytes), read);
+        let expected = "# HELP nanopace_read_bytes Of it.\n# TYPE nanopace_read_bytes counter\n\
+                        # UNIT nanopace_read_bytes bytes\n\
+                        nanopace_read_bytes_total{label=\"a\\\"b\\\\c\\nd\"} 7\n";
+        assert_eq!(written(&read, Format::OpenMetrics), expected);
+        let expected = "# HELP nanopace_read_bytes_total Of it.\n# TYPE nanopace_read_bytes_total counter\n\
+                        nanopace_read_bytes_total{label=\"a\\\"b\\\\c\\nd\"} 7\n";
+        assert_eq!(written(&read, Format::Plain), expected);
+        let mut times = Buckets { sum: Duration::from_millis(1_500), ..Buckets::default() };
+        for bucket in [0, 1, BOUNDS_NS.len()] {
+            times.counts[bucket] += 1;
+        }
+        let times =
+            Data::Times(vec![Point { label: Some(("label", "a".to_owned())), value: &times }]);
+        let text = written(&family("wait", Some(Unit::Seconds), times), Format::Plain);
+        let lines: Vec<_> = text.lines().skip(2).collect();
+        let bound = number(float(BOUNDS_NS[0]) / 1e9);
+        assert_eq!(lines[0], "nanopace_wait_seconds_sum{label=\"a\"} 1.5");
+        assert_eq!(lines[1], "nanopace_wait_seconds_count{label=\"a\"} 3");
+        assert_eq!(
+            lines[2],
+            format!("nanopace_wait_seconds_bucket{{le=\"{bound}\",label=\"a\"}} 1")
+        );
+        assert!(lines[3].ends_with(" 2"), "{text}");
+        assert_eq!(
+            lines[lines.len() - 1],
+            "nanopace_wait_seconds_bucket{le=\"+Inf\",label=\"a\"} 3"
+        );
     }
 }

@@ -1,20 +1,21 @@
 //! Draws the requests by label, and by error and status.
 
+use super::grid::{Grid, Rect, Text, plain};
 use super::outcomes::endings;
 use crate::console::human::{self, float};
 use crate::recorded::tally::{LabelTally, Tally};
 use crate::shown::times::NONE;
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Rect};
-use ratatui::style::Stylize;
-use ratatui::widgets::{Row, Table, Widget};
+use crossterm::style::Stylize;
+
+/// The greatest width of a column of numbers.
+const NUMBER: u16 = 13;
 
 /// Displays two tables side by side, or only the second table if requests have no labels.
 #[derive(Debug)]
 pub(crate) struct Breakdown<'run>(pub(crate) &'run Tally);
 
-impl Widget for Breakdown<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
+impl Breakdown<'_> {
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
         let labels: Vec<_> = self.0.labels_apart().map(label).collect();
         let half = if labels.is_empty() { 0 } else { area.width / 2 };
         let rest = Rect { x: area.x + half, width: area.width - half, ..area };
@@ -22,7 +23,7 @@ impl Widget for Breakdown<'_> {
             ["label", "completed", "failed", "mean service"],
             labels,
             Rect { width: half, ..area },
-            buffer,
+            grid,
         );
         let all = self.0.completed + self.0.failed();
         let [errors, statuses] = endings(self.0);
@@ -31,7 +32,7 @@ impl Widget for Breakdown<'_> {
             [human::visible(&name), count.to_string(), share, String::new()]
         };
         let endings = errors.into_iter().chain(statuses).map(ending).collect();
-        draw(["outcome", "requests", "share", ""], endings, rest, buffer);
+        draw(["outcome", "requests", "share", ""], endings, rest, grid);
     }
 }
 
@@ -40,9 +41,20 @@ fn label((label, tally): (&str, &LabelTally)) -> [String; 4] {
     [human::visible(label), tally.completed.to_string(), tally.failed.to_string(), mean]
 }
 
-fn draw(names: [&'static str; 4], rows: Vec<[String; 4]>, area: Rect, buffer: &mut Buffer) {
-    let widths =
-        [Constraint::Fill(1), Constraint::Max(12), Constraint::Max(12), Constraint::Max(13)];
-    let rows = rows.into_iter().map(Row::new);
-    Table::new(rows, widths).header(Row::new(names).dim()).render(area, buffer);
+fn draw(names: [&'static str; 4], rows: Vec<[String; 4]>, area: Rect, grid: &mut Grid) {
+    let width = (area.width / 4).min(NUMBER);
+    let mut areas = area.rows();
+    let mut row = |cells: [Text; 4]| {
+        let Some(area) = areas.next() else { return };
+        let [name, numbers @ ..] = cells;
+        let left = area.width - 3 * width;
+        grid.line(Rect { width: left.saturating_sub(1), ..area }, [name]);
+        for (number, cell) in (0..).zip(numbers) {
+            grid.line(Rect { x: area.x + left + number * width, width, ..area }, [cell]);
+        }
+    };
+    row(names.map(|name| plain(name).dim()));
+    for cells in rows {
+        row(cells.map(plain));
+    }
 }

@@ -1,16 +1,12 @@
 //! Draws the requested and the achieved rate over time.
 
 use super::figures::{ACHIEVED, ASKED};
+use super::grid::{Grid, Rect, columns, plain};
 use super::picture::Span;
 use crate::console::chart::round_up;
 use crate::console::human;
 use crate::shown::snapshot::Phase;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Style, Stylize};
-use ratatui::symbols::Marker;
-use ratatui::text::Line;
-use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType, Widget};
+use crossterm::style::Stylize;
 use std::time::Duration;
 
 /// The round values for the height of the chart, within a factor of ten.
@@ -19,6 +15,10 @@ const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0
 /// The number of columns between two dots.
 const DISTANCE: u16 = 4;
 
+/// The first character of braille, and the bits of the dots in the left and right half of one, from the top.
+const BRAILLE: u32 = 0x2800;
+const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+
 /// The chart of the rates.
 #[derive(Debug)]
 pub(crate) struct Course<'run> {
@@ -26,60 +26,122 @@ pub(crate) struct Course<'run> {
     pub(crate) phase: Phase,
 }
 
-impl Widget for Course<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
-        let title = Line::from(vec![
-            "requests per second: ".into(),
-            "• requested".fg(ASKED),
-            ", ".into(),
-            "⠤ achieved".fg(ACHIEVED),
-        ]);
-        let block = Block::new().borders(Borders::TOP).title(title);
-        let achieved = steps(self.spans);
-        let asked = dots(self.spans, area.width / DISTANCE);
-        let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
+impl Course<'_> {
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
+        let title = [
+            plain("requests per second: "),
+            plain("• requested").with(ASKED),
+            plain(", "),
+            plain("⠤ achieved").with(ACHIEVED),
+        ];
+        let inner = grid.title(area, title);
+        let Some(scale) = Scale::of(self.spans) else {
             let warm_up = if self.phase == Phase::WarmUp { "nothing is recorded yet" } else { "" };
-            let inner = block.inner(area);
-            block.render(area, buffer);
-            return Line::from(warm_up).render(inner, buffer);
+            return grid.line(inner, [plain(warm_up)]);
         };
-        let rates = self.spans.iter().flat_map(|span| [span.asked_hz, span.achieved_hz]);
-        let hz = rates.fold(0.0, f64::max);
-        let top = round_up(if hz > 0.0 { hz } else { 1.0 }, &ROUND);
-        // Single dots over a line can be distinguished without colours, even if both are in the same row.
-        let line = (&achieved, ACHIEVED, Marker::Braille, GraphType::Line);
-        let dots = (&asked, ASKED, Marker::Dot, GraphType::Scatter);
-        let lines = [line, dots].map(|(points, colour, marker, kind)| {
-            let line = Dataset::default().data(points).style(Style::new().fg(colour));
-            line.marker(marker).graph_type(kind)
-        });
-        Chart::new(lines.to_vec())
-            .block(block)
-            .x_axis(axis([first.from, last.to], [moment(first.from), moment(last.to)]))
-            .y_axis(axis([0.0, top], ["0".to_owned(), human::short_hz(top)]))
-            .legend_position(None)
-            .render(area, buffer);
+        let plot = scale.draw_axes(grid, inner);
+        for (row, line) in plot.rows().zip(achieved(self.spans, scale, plot)) {
+            grid.line(row, [plain(line).with(ACHIEVED)]);
+        }
+        // Single dots over a line can be distinguished without colours, even if both are in one row.
+        for x in (DISTANCE / 2..plot.width).step_by(DISTANCE.into()) {
+            let at = scale.time((f64::from(x) + 0.5) / f64::from(plot.width));
+            let Some(span) = span_at(self.spans, at) else { continue };
+            let y = scale.row(span.asked_hz, plot.height);
+            grid.line(
+                Rect { x: plot.x + x, y: plot.y + y, width: 1, height: 1 },
+                [plain("•").with(ASKED)],
+            );
+        }
     }
 }
 
-fn axis(bounds: [f64; 2], labels: [String; 2]) -> Axis<'static> {
-    Axis::default().bounds(bounds).labels(labels)
+/// The times and the rates that a chart shows.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    from: f64,
+    to: f64,
+    top_hz: f64,
 }
 
-/// The points of the achieved rate, which is constant within a span.
-fn steps(spans: &[Span]) -> Vec<(f64, f64)> {
-    let ends = |span: &Span| [(span.from, span.achieved_hz), (span.to, span.achieved_hz)];
-    spans.iter().flat_map(ends).collect()
+impl Scale {
+    fn of(spans: &[Span]) -> Option<Scale> {
+        let rates = spans.iter().flat_map(|span| [span.asked_hz, span.achieved_hz]);
+        let hz = rates.fold(0.0, f64::max);
+        let top_hz = round_up(if hz > 0.0 { hz } else { 1.0 }, &ROUND);
+        Some(Scale { from: spans.first()?.from, to: spans.last()?.to, top_hz })
+    }
+
+    /// Draws the axes and their ends. Returns the area between them.
+    fn draw_axes(self, grid: &mut Grid, area: Rect) -> Rect {
+        let top = human::short_hz(self.top_hz);
+        let left = columns(&top);
+        if area.height < 3 || area.width < left + 2 {
+            return Rect::default();
+        }
+        let width = usize::from(left);
+        let rows = usize::from(area.height) - 2;
+        let label = |row| {
+            if row == 0 {
+                top.as_str()
+            } else if row + 1 == rows {
+                "0"
+            } else {
+                ""
+            }
+        };
+        for (row, area) in area.rows().take(rows).enumerate() {
+            grid.line(area, [plain(format!("{:>width$}│", label(row)))]);
+        }
+        let [axis, times] =
+            [2, 1].map(|above| Rect { y: area.bottom() - above, height: 1, ..area });
+        grid.line(axis, [plain(format!("{:width$}└{:─<2$}", "", "", usize::from(area.width)))]);
+        let [from, to] = [self.from, self.to].map(moment);
+        grid.line(times, [plain(format!("{:width$} {from}", ""))]);
+        let room = Rect { x: times.right() - columns(&to).min(times.width), ..times };
+        grid.line(Rect { width: times.right() - room.x, ..room }, [plain(to)]);
+        let plot = Rect { x: area.x + left + 1, width: area.width - left - 1, ..area };
+        Rect { height: area.height - 2, ..plot }
+    }
+
+    /// The time at a part of the width.
+    fn time(self, part: f64) -> f64 {
+        self.from + (self.to - self.from) * part
+    }
+
+    /// The row of a rate, counted from the top.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a row")]
+    fn row(self, hz: f64, rows: u16) -> u16 {
+        let last = rows.saturating_sub(1);
+        last - ((hz / self.top_hz * f64::from(last)).round() as u16).min(last)
+    }
 }
 
-/// The requested rate at `count` moments.
-fn dots(spans: &[Span], count: u16) -> Vec<(f64, f64)> {
-    let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return Vec::new() };
-    let length = last.to - first.from;
-    let moments =
-        (0..count).map(|dot| first.from + length * (f64::from(dot) + 0.5) / f64::from(count));
-    let dot = |at| Some((at, spans.iter().find(|span| at < span.to)?.asked_hz));
-    moments.filter_map(dot).collect()
+fn span_at(spans: &[Span], at: f64) -> Option<&Span> {
+    spans.iter().find(|span| at < span.to)
+}
+
+/// The line of the achieved rates: rows of characters that have 2 x 4 dots each.
+fn achieved(spans: &[Span], scale: Scale, plot: Rect) -> Vec<String> {
+    let mut rows = vec![vec![0; plot.width.into()]; plot.height.into()];
+    let dots = 2 * plot.width;
+    let mut before = None;
+    for x in 0..dots {
+        let at = scale.time((f64::from(x) + 0.5) / f64::from(dots));
+        let Some(span) = span_at(spans, at) else { continue };
+        let y = scale.row(span.achieved_hz, 4 * plot.height);
+        // A step is drawn as a vertical line.
+        let step = before.replace(y).unwrap_or(y);
+        for y in y.min(step)..=y.max(step) {
+            rows[usize::from(y / 4)][usize::from(x / 2)] |=
+                DOTS[usize::from(x % 2)][usize::from(y % 4)];
+        }
+    }
+    let char = |dots: u32| match dots {
+        0 => ' ',
+        dots => char::from_u32(BRAILLE + dots).unwrap_or(' '),
+    };
+    rows.into_iter().map(|row| row.into_iter().map(char).collect()).collect()
 }
 
 fn moment(seconds: f64) -> String {

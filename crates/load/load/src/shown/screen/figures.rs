@@ -1,19 +1,16 @@
 //! Draws the progress of the run, its rates and its backlog.
 
+use super::grid::{Grid, Rect, plain};
 use crate::console::human;
 use crate::shown::snapshot::{Phase, Snapshot};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Style, Stylize};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Gauge, Widget};
+use crossterm::style::{Color, Stylize};
 use std::time::Duration;
 
 /// The colours of the requested and of the achieved rate.
-pub(super) const ASKED: Color = Color::Yellow;
-pub(super) const ACHIEVED: Color = Color::Green;
+pub(super) const ASKED: Color = Color::DarkYellow;
+pub(super) const ACHIEVED: Color = Color::DarkGreen;
 /// The colour of failures.
-pub(super) const BAD: Color = Color::Red;
+pub(super) const BAD: Color = Color::DarkRed;
 
 /// Displays the phase, and a bar of the elapsed time.
 #[derive(Debug)]
@@ -31,22 +28,28 @@ impl Progress<'_> {
     }
 }
 
-impl Widget for Progress<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
+impl Progress<'_> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column")]
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
         let fleet = self.0.fleet.as_ref().map_or_else(String::new, |fleet| format!(", {fleet}"));
         let phase = self.phase();
         let elapsed = whole(self.0.elapsed);
         let Some(end) = self.0.planned_end else {
             let text = format!("{phase}  {elapsed}, without a planned end{fleet}");
-            return Line::from(text).bold().render(area, buffer);
+            return grid.line(area, [plain(text).bold()]);
         };
         let all = end.as_secs_f64();
         let part = if all > 0.0 { self.0.elapsed.as_secs_f64() / all } else { 1.0 };
         let label = format!("{phase}  {elapsed} of {}{fleet}", whole(end));
-        let colour = if self.0.phase == Phase::Paused { Color::Yellow } else { Color::Blue };
-        let style = Style::new().fg(colour).bg(Color::DarkGray);
-        let bar = Gauge::default().gauge_style(style).ratio(part.clamp(0.0, 1.0));
-        bar.label(Span::from(label).white().bold()).render(area, buffer);
+        let label = format!("{label:^width$}", width = area.width.into());
+        // Without colours, the passed part is seen by its reversed characters.
+        let filled = (f64::from(area.width) * part.clamp(0.0, 1.0)).round() as usize;
+        let colour =
+            if self.0.phase == Phase::Paused { Color::DarkYellow } else { Color::DarkBlue };
+        let passed: String = label.chars().take(filled).collect();
+        let rest: String = label.chars().skip(filled).collect();
+        let passed = plain(passed).with(colour).on(Color::White).reverse().bold();
+        grid.line(area, [passed, plain(rest).with(Color::White).on(Color::DarkGrey).bold()]);
     }
 }
 
@@ -62,19 +65,19 @@ fn whole(time: Duration) -> String {
 #[derive(Debug)]
 pub(crate) struct Figures<'run>(pub(crate) &'run Snapshot);
 
-impl Widget for Figures<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
+impl Figures<'_> {
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
         let Snapshot { recent, tally, .. } = self.0;
         let backlog = self.0.backlog;
-        let late = format!("backlog {} ({})", backlog.slots, human::time(backlog.time));
-        Line::from(vec![
-            Span::from(human::hz(recent.hz)).fg(ACHIEVED).bold(),
-            " of ".into(),
-            Span::from(self.0.rate()).fg(ASKED).bold(),
-            "   ".into(),
-            if backlog.slots > 0 { late.fg(BAD) } else { late.into() },
-            format!("   in flight {}", tally.in_flight()).into(),
-        ])
-        .render(area, buffer);
+        let late = plain(format!("backlog {} ({})", backlog.slots, human::time(backlog.time)));
+        let texts = [
+            plain(human::hz(recent.hz)).with(ACHIEVED).bold(),
+            plain(" of "),
+            plain(self.0.rate()).with(ASKED).bold(),
+            plain("   "),
+            if backlog.slots > 0 { late.with(BAD) } else { late },
+            plain(format!("   in flight {}", tally.in_flight())),
+        ];
+        grid.line(area, texts);
     }
 }

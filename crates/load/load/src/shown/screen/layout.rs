@@ -1,6 +1,6 @@
 //! Places the parts of the view in a terminal of a given height.
 
-use ratatui::layout::Rect;
+use super::grid::Rect;
 
 /// A part of the view, as wide as the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn names(height: u16, wishes: Wishes) -> Vec<Part> {
-        let area = Rect::new(0, 0, 80, height);
+        let area = Rect { width: 80, height, ..Rect::default() };
         let placed = placed(area, wishes).into_iter().filter(|(_, area)| area.height > 0);
         placed.map(|(part, _)| part).collect()
     }
@@ -117,7 +117,7 @@ mod tests {
     fn a_high_terminal_shows_the_breakdown_and_no_higher_charts() {
         let wishes = Wishes { keys: 1, ..Wishes::default() };
         let height = |terminal, wanted| {
-            let placed = placed(Rect::new(0, 0, 200, terminal), wishes);
+            let placed = placed(Rect { width: 200, height: terminal, ..Rect::default() }, wishes);
             placed.iter().find(|(part, _)| *part == wanted).unwrap().1.height
         };
         let heights = |terminal| [Part::Charts, Part::Breakdown].map(|part| height(terminal, part));
@@ -130,7 +130,7 @@ mod tests {
             for flags in 0..4 {
                 let (prompt, help) = (flags & 1 > 0, flags & 2 > 0);
                 let wishes = Wishes { prompt, help, keys: 2 };
-                let placed = placed(Rect::new(0, 0, 80, height), wishes);
+                let placed = placed(Rect { width: 80, height, ..Rect::default() }, wishes);
                 let is_dense = placed.windows(2).all(|pair| pair[0].1.bottom() == pair[1].1.y);
                 let is_inside = placed.iter().all(|(_, area)| area.bottom() <= height);
                 assert!(is_dense && is_inside, "{placed:?}");

@@ -1,37 +1,32 @@
 //! Draws the counts of requests, their statuses and errors, and the causes of lateness.
 
 use super::figures::BAD;
+use super::grid::{Grid, Rect, plain};
 use crate::console::human;
 use crate::load::kind::STATUS;
 use crate::recorded::lateness::Lateness;
 use crate::recorded::tally::Tally;
 use crate::shown::snapshot::Snapshot;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Stylize;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
+use crossterm::style::Stylize;
 use std::cmp::Reverse;
 
 /// Displays three lines about the time since the end of the warm-up: counts, statuses and errors, and lateness.
 #[derive(Debug)]
 pub(crate) struct Outcomes<'run>(pub(crate) &'run Snapshot);
 
-impl Widget for Outcomes<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
+impl Outcomes<'_> {
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
         let Snapshot { tally, ledger, lateness, .. } = self.0;
         let failed = tally.failed();
         let good = format!("started {}   completed {}   ", tally.started, tally.completed);
-        let bad = Span::from(format!("failed {failed}"));
-        let bad = if failed > 0 { bad.fg(BAD).bold() } else { bad };
-        let mut counts = vec![Span::from(good), bad];
+        let bad = plain(format!("failed {failed}"));
+        let bad = if failed > 0 { bad.with(BAD).bold() } else { bad };
+        let mut counts = vec![plain(good), bad];
         if ledger.skipped > 0 {
-            counts.push(format!("   skipped {}", ledger.skipped).into());
+            counts.push(plain(format!("   skipped {}", ledger.skipped)));
         }
-        let lines = [counts.into(), Line::from(responses(tally)), Line::from(causes(lateness))];
-        for (line, area) in lines.into_iter().zip(area.rows()) {
-            line.render(area, buffer);
-        }
+        let lines = [counts, vec![plain(responses(tally))], vec![plain(causes(lateness))]];
+        area.rows().zip(lines).for_each(|(area, line)| grid.line(area, line));
     }
 }
 

@@ -1,40 +1,35 @@
 //! Draws the distribution of response times on a logarithmic scale.
 
+use super::grid::{Grid, Rect, plain};
 use crate::console::chart::eighths;
 use crate::console::human;
+use crossterm::style::{Color, Stylize};
 use hdrhistogram::Histogram;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
-use ratatui::widgets::{Block, Borders, Widget};
 
 /// Displays a histogram of the response times of the last second.
 #[derive(Debug)]
 pub(crate) struct Spread<'run>(pub(crate) &'run Histogram<u64>);
 
-impl Widget for Spread<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
-        let block = Block::new().borders(Borders::TOP).title("response times, last second");
-        let inner = block.inner(area);
-        block.render(area, buffer);
+impl Spread<'_> {
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
+        let inner = grid.title(area, [plain("response times, last second")]);
         if self.0.is_empty() || inner.height < 2 {
             return;
         }
         let scale = Scale::of(self.0);
         let bars = bars(self.0, scale, inner.width.into());
         let most = bars.iter().copied().max().unwrap_or(0).max(1);
-        for (x, &bar) in (inner.x..inner.right()).zip(&bars) {
-            // The last row contains the scale.
-            let height = human::float(bar) / human::float(most) * f64::from(inner.height - 1);
-            for (row, y) in (inner.y..inner.bottom() - 1).rev().enumerate() {
-                let part = eighths(height - human::float(row as u64));
-                buffer[(x, y)].set_char(part).set_fg(Color::Cyan);
-            }
+        // The last row has the scale.
+        let rows = inner.height - 1;
+        let height = |bar| human::float(bar) / human::float(most) * f64::from(rows);
+        for (row, area) in inner.rows().take(rows.into()).enumerate() {
+            let below = f64::from(rows) - 1.0 - human::float(row as u64);
+            let parts: String = bars.iter().map(|&bar| eighths(height(bar) - below)).collect();
+            grid.line(area, [plain(parts).with(Color::DarkCyan)]);
         }
-        let bottom = inner.bottom() - 1;
         for (column, label) in scale.labels(inner.width) {
-            let left = inner.right() - (inner.x + column);
-            buffer.set_stringn(inner.x + column, bottom, label, left.into(), Style::new());
+            let (x, y) = (inner.x + column, inner.bottom() - 1);
+            grid.line(Rect { x, y, width: inner.width - column, height: 1 }, [plain(label)]);
         }
     }
 }

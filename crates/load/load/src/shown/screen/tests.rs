@@ -1,5 +1,6 @@
 //! Tests the view in terminals of many sizes.
 
+use super::grid::Grid;
 use super::picture::{Picture, Span};
 use super::view;
 use crate::load::kind::FailureKind;
@@ -12,8 +13,6 @@ use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::{Phase, Recent, Snapshot};
 use crossterm::event::KeyCode;
 use nanopace::{ManualClock, Pacer, Rate};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,13 +84,13 @@ fn typed(text: &str) -> Prompt {
 
 /// The contents of a terminal of this size.
 fn shown(picture: &Picture, width: u16, height: u16) -> String {
-    drawn(picture, width, height).to_string()
+    drawn(picture, width, height).text()
 }
 
-fn drawn(picture: &Picture, width: u16, height: u16) -> TestBackend {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| view::draw(frame, picture)).unwrap();
-    terminal.backend().clone()
+fn drawn(picture: &Picture, width: u16, height: u16) -> Grid {
+    let mut grid = Grid::new((width, height));
+    view::draw(&mut grid, picture);
+    grid
 }
 
 fn assert_shown(picture: &Picture, (width, height): (u16, u16), parts: &[&str]) {

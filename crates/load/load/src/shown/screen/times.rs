@@ -1,13 +1,10 @@
 //! Draws the percentiles of wait, service and response times.
 
+use super::grid::{Grid, Rect, plain};
 use crate::recorded::over_time::Brief;
 use crate::recorded::percentiles::Sample;
 use crate::shown::times::{AT_LEAST, NONE};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Stylize;
-use ratatui::text::Line;
-use ratatui::widgets::Widget;
+use crossterm::style::Stylize;
 
 /// The columns, with the least important last.
 const QUANTILES: [(&str, f64); 4] = [("p99", 0.99), ("p50", 0.5), ("max", 1.0), ("p90", 0.9)];
@@ -19,19 +16,18 @@ const COLUMN: usize = 9;
 #[derive(Debug)]
 pub(crate) struct Times<'run>(pub(crate) &'run Brief);
 
-impl Widget for Times<'_> {
-    fn render(self, area: Rect, buffer: &mut Buffer) {
+impl Times<'_> {
+    pub(super) fn draw(&self, grid: &mut Grid, area: Rect) {
         let fitting = (usize::from(area.width).saturating_sub(NAME) / COLUMN).max(1);
         let mut columns = QUANTILES[..fitting.min(QUANTILES.len())].to_vec();
         columns.sort_unstable_by(|a, b| a.1.total_cmp(&b.1));
         let names = columns.iter().map(|(name, _)| (*name).to_owned());
-        let head = Line::from(row("last second", names)).dim();
+        let head = plain(row("last second", names)).dim();
         let [wait, service] = [&self.0.wait, &self.0.service].map(Sample::exact);
         let rows = [("wait", wait), ("service", service), ("response", self.0.responses())];
-        let rows = rows.map(|(name, sample)| Line::from(row(name, shown(sample, &columns))));
-        for (line, area) in [head].into_iter().chain(rows).zip(area.rows()) {
-            line.render(area, buffer);
-        }
+        let rows = rows.map(|(name, sample)| plain(row(name, shown(sample, &columns))));
+        let lines = [head].into_iter().chain(rows);
+        area.rows().zip(lines).for_each(|(area, line)| grid.line(area, [line]));
     }
 }
 

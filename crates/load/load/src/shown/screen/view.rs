@@ -3,71 +3,74 @@
 use super::breakdown::Breakdown;
 use super::course::Course;
 use super::figures::{BAD, Figures, Progress};
-use super::footer::{self, Help};
+use super::footer;
+use super::grid::{Grid, Rect, Text, plain};
 use super::layout::{self, Part};
 use super::outcomes::Outcomes;
 use super::picture::Picture;
 use super::spread::Spread;
 use super::times::Times;
 use crate::shown::snapshot::Snapshot;
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Stylize;
-use ratatui::text::Line;
+use crossterm::style::Stylize;
 
 /// The smallest width at which the charts are side by side, and the smallest height at which they are stacked.
 const BESIDE: u16 = 60;
 const BELOW: u16 = 14;
 
-/// Draws a picture that fills the terminal.
-pub(crate) fn draw(frame: &mut Frame<'_>, picture: &Picture) {
-    let area = frame.area();
+/// Draws a picture, as large as it may be.
+pub(crate) fn draw(grid: &mut Grid, picture: &Picture) {
+    let area = grid.area();
     for (part, area) in layout::placed(area, footer::wishes(picture, area.width)) {
-        draw_part(frame, part, area, picture);
+        draw_part(grid, part, area, picture);
     }
 }
 
-fn draw_part(frame: &mut Frame<'_>, part: Part, area: Rect, picture: &Picture) {
+fn draw_part(grid: &mut Grid, part: Part, area: Rect, picture: &Picture) {
     match (part, &picture.snapshot) {
-        (Part::Url, _) => frame.render_widget(Line::from(picture.title.url.as_str()), area),
+        (Part::Url, _) => grid.line(area, [plain(&picture.title.url)]),
         (Part::Load, snapshot) => {
             let load = snapshot.as_ref().map_or(&picture.title.load, |now| &now.load);
             let text = format!("{load}, {}", picture.title.by);
-            frame.render_widget(Line::from(text), area);
+            grid.line(area, [plain(text)]);
         }
-        (Part::Prompt, _) => footer::draw_prompt(frame, area, picture),
-        (Part::Keys, _) => frame.render_widget(footer::Keys(&picture.prompt), area),
-        (Part::Progress, None) => frame.render_widget("opening connections", area),
-        (Part::Charts, _) if picture.prompt.is_help_wanted() => frame.render_widget(Help, area),
+        (Part::Prompt, _) => footer::draw_prompt(grid, area, picture),
+        (Part::Keys, _) => footer::Keys(&picture.prompt).draw(grid, area),
+        (Part::Progress, None) => grid.line(area, [plain("opening connections")]),
+        (Part::Charts, _) if picture.prompt.is_help_wanted() => footer::draw_help(grid, area),
         (_, None) => {}
-        (Part::Progress, Some(now)) => frame.render_widget(Progress(now), area),
-        (Part::Figures, Some(now)) => frame.render_widget(Figures(now), area),
-        (Part::Verdict, Some(now)) => frame.render_widget(verdict(now), area),
-        (Part::Charts, Some(now)) => draw_charts(frame, area, picture, now),
-        (Part::Times, Some(now)) => frame.render_widget(Times(&now.recent.brief), area),
-        (Part::Outcomes, Some(now)) => frame.render_widget(Outcomes(now), area),
-        (Part::Breakdown, Some(now)) => frame.render_widget(Breakdown(&now.tally), area),
+        (Part::Progress, Some(now)) => Progress(now).draw(grid, area),
+        (Part::Figures, Some(now)) => Figures(now).draw(grid, area),
+        (Part::Verdict, Some(now)) => grid.line(area, [verdict(now)]),
+        (Part::Charts, Some(now)) => draw_charts(grid, area, picture, now),
+        (Part::Times, Some(now)) => Times(&now.recent.brief).draw(grid, area),
+        (Part::Outcomes, Some(now)) => Outcomes(now).draw(grid, area),
+        (Part::Breakdown, Some(now)) => Breakdown(&now.tally).draw(grid, area),
     }
 }
 
-fn verdict(now: &Snapshot) -> Line<'static> {
-    let Some(verdict) = now.verdict() else { return Line::default() };
-    let text = format!("so far: {}", verdict.headline(&now.lateness));
-    if verdict.is_well() { text.into() } else { Line::from(text).fg(BAD) }
+fn verdict(now: &Snapshot) -> Text {
+    let Some(verdict) = now.verdict() else { return plain("") };
+    let text = plain(format!("so far: {}", verdict.headline(&now.lateness)));
+    if verdict.is_well() { text } else { text.with(BAD) }
 }
 
-fn draw_charts(frame: &mut Frame<'_>, area: Rect, picture: &Picture, now: &Snapshot) {
+fn draw_charts(grid: &mut Grid, area: Rect, picture: &Picture, now: &Snapshot) {
     let course = Course { spans: &picture.course, phase: now.phase };
-    let spread = Spread(&now.recent.brief.response);
-    let halves = if area.width >= BESIDE {
-        Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).spacing(1)
-    } else if area.height >= BELOW {
-        Layout::vertical([Constraint::Fill(1), Constraint::Fill(1)])
-    } else {
-        frame.render_widget(course, area);
-        return;
-    };
-    let [left, right] = halves.areas(area);
-    frame.render_widget(course, left);
-    frame.render_widget(spread, right);
+    let Some([first, second]) = halves(area) else { return course.draw(grid, area) };
+    course.draw(grid, first);
+    Spread(&now.recent.brief.response).draw(grid, second);
+}
+
+/// Two areas beside or below each other, if there is room.
+fn halves(area: Rect) -> Option<[Rect; 2]> {
+    let Rect { x, y, width, height } = area;
+    if width >= BESIDE {
+        let first = (width - 1) * 3 / 5;
+        let second = Rect { x: x + first + 1, width: width - first - 1, ..area };
+        return Some([Rect { width: first, ..area }, second]);
+    }
+    let first = height.div_ceil(2);
+    let halves =
+        [Rect { height: first, ..area }, Rect { y: y + first, height: height - first, ..area }];
+    (height >= BELOW).then_some(halves)
 }
