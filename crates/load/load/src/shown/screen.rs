@@ -91,7 +91,7 @@ impl Drop for Screen {
 
 /// Draws pictures on the alternate screen. Each picture is one write.
 struct Canvas {
-    /// What the terminal shows.
+    /// The picture on the terminal.
     drawn: Option<Grid>,
     /// When the last picture was drawn, in turns of the alternate screen and within a round.
     turn: (u32, u32),
