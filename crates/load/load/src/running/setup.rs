@@ -176,7 +176,9 @@ impl Setup {
 
     /// How many connections each thread has.
     pub(crate) fn connections(&self) -> Vec<usize> {
-        threads::sessions(&self.target, self.args.connections, self.args.threads)
+        let RunArgs { connections, threads, schedule, .. } = &self.args;
+        let hz = schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed);
+        threads::sessions(&self.target, *connections, *threads, hz)
     }
 
     /// A pacer for the requested load, paused until the schedule starts; in a fleet, the node's.
