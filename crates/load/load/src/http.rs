@@ -36,7 +36,7 @@ use client::transport::environment_proxy;
 use client::transport::kernel_delays::KernelDelays;
 use data::args::DataEnd;
 use embedded::{Embedded, EmbeddedTarget};
-use nanopace::{Nanos, Pacer, Rate};
+use nanopace::{Nanos, Pacer, Rate, StdClock};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -111,7 +111,8 @@ impl Http {
         }
         let by = by(&args.client.connection);
         // The pacer serves as a clock only, so its rate does not matter.
-        let clock = Mutex::new(Pacer::new(Rate::per_second(1)?));
+        let clock = Pacer::builder(Rate::per_second(1)?).clock(StdClock::new()).build();
+        let clock = Mutex::new(clock);
         let streams = plan.items.as_ref().map(|_| StreamTimings::new());
         let counted_by = Mutex::new(None);
         let scenarios =
