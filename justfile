@@ -140,9 +140,9 @@ governor-tests:
     crates/engine/governor-compat/tests/theirs "{{ target }}/governor-tests"
 
 # Compare `nanopace run`, wrk, a bare loop and oha against one nginx: requests/s and CPU time (needs nginx and wrk).
-clients rounds="3": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
-    cargo build --profile dist -p nanopace-cli
-    cargo run --profile dist -p nanopace-benches --bin clients -- {{ rounds }}
+clients rounds="5": (needs "/usr/sbin/nginx" "nginx-light") (needs "/usr/bin/wrk" "wrk")
+    cargo build --release -p nanopace-cli
+    cargo run --release -p nanopace-benches --bin clients -- {{ rounds }}
 
 # Check a release: the packaged crates with tests, examples and documentation, licences, and the public interface against the last release (needs cargo-deny, then cargo-semver-checks); many minutes.
 release-check: deny

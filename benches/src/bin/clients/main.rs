@@ -1,7 +1,7 @@
 //! Compares HTTP clients on one nginx: requests per second and CPU time per request.
 //!
 //! ```text
-//! cargo run --profile dist -p nanopace-benches --bin clients -- [ROUNDS]
+//! cargo run --release -p nanopace-benches --bin clients -- [ROUNDS]
 //! ```
 //!
 //! nginx, wrk and the program `nanopace` in the same folder are required; oha is optional. A bare loop over
@@ -36,9 +36,9 @@ http {
 }
 ";
 const CONNECTIONS: [u32; 4] = [2, 16, 64, 256];
-/// The length of a run. It is long compared with a program's start: nanopace calibrates its clock for 0.2 s.
+/// The length of a run. It is long compared with a program's start.
 const SECONDS: u32 = 5;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 /// A rate that wrk reaches with pauses of 1 or 2 ms on each of 16 connections.
 const PACED: &str = "function delay() return math.random(1, 2) end";
@@ -140,19 +140,25 @@ fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     Ok(())
 }
 
-/// Prints median service times at a rate that is no load for the server.
+/// Prints medians at a rate that is no load for the server.
 fn paced(bin: &Path, rounds: usize) -> Fallible<()> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         theirs.push(wrk_p50()?);
         let connections = PACED_CONNECTIONS.to_string();
-        let (object, _) = run_nanopace(bin, &["--rate", PACED_RATE, "-c", &connections])?;
-        ours.push(number(&object, "/service_time_ns/p50")? / 1e3);
+        let (object, processor) = run_nanopace(bin, &["--rate", PACED_RATE, "-c", &connections])?;
+        let us = |path| number(&object, path).map(|nanos| nanos / 1e3);
+        let each = (processor.user + processor.system) / number(&object, "/completed")? * 1e6;
+        let [service, p50, p99] =
+            ["/service_time_ns/p50", "/wait_time_ns/p50", "/wait_time_ns/p99"].map(us);
+        ours.push([service?, p50?, p99?, each]);
     }
-    let (wrk, nanopace) = (median(theirs.into_iter()), median(ours.into_iter()));
+    let wrk = median(theirs.into_iter());
+    let [service, p50, p99, each] = [0, 1, 2, 3].map(|at| median(ours.iter().map(|run| run[at])));
     println!(
         "\nAt {PACED_RATE} with {PACED_CONNECTIONS} connections, service p50: \
-         wrk {wrk:.0} us, nanopace {nanopace:.0} us."
+         wrk {wrk:.0} us, nanopace {service:.0} us. nanopace: wait p50 {p50:.0} us, \
+         p99 {p99:.0} us; {each:.1} us of CPU time per request."
     );
     Ok(())
 }

@@ -74,6 +74,11 @@ pub(crate) trait Backend: Send + Sync + 'static {
         false
     }
 
+    /// Returns how many calls per second a thread makes with ease. `None` if unknown.
+    fn calls_per_thread(&self) -> Option<f64> {
+        None
+    }
+
     /// Returns how long it took to open the parts of a session that was just opened, if the session knows.
     fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>>
     where

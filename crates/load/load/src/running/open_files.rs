@@ -15,7 +15,8 @@ const EACH_THREAD: u64 = 8;
 
 /// The largest number of files that a run with this number of sessions opens.
 fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
-    let threads = threads::sessions(target, sessions, threads);
+    // At any rate: a search changes it.
+    let threads = threads::sessions(target, sessions, threads, None);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
 }

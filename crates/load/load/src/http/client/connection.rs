@@ -96,7 +96,7 @@ impl Connection {
     /// Waits until a request can be sent. Returns `false` if the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         match self {
-            Connection::Http1(connection) => connection.is_ready(deadline).await,
+            Connection::Http1(connection) => connection.is_ready().await,
             Connection::Http2 { connection, .. } => connection.is_ready(deadline).await,
         }
     }

@@ -16,7 +16,7 @@ use crate::recorded::quota::Quota;
 use crate::recorded::tally::Tally;
 use crate::running::policy::Policy;
 use crate::running::recording::collector::Collector;
-use crate::running::workers::length::Spacing;
+use crate::running::workers::length::{RunLength, Spacing};
 use crate::shown::csv_log::Second;
 use crate::shown::logs::Logs;
 use crate::shown::snapshot::{Phase, RECENT, Recent, Snapshot};
@@ -50,7 +50,8 @@ pub(crate) struct RunTotals<'run> {
 impl<'run> RunTotals<'run> {
     /// Creates the totals of a schedule that has just started.
     pub(crate) fn new(state: RunState<'run>, logs: Logs) -> RunTotals<'run> {
-        let spacing = state.span.length().spacing;
+        let RunLength { spacing, constant_hz, .. } = *state.span.length();
+        let constant_hz = constant_hz.filter(|_| !state.shared.gives_up);
         RunTotals {
             state,
             collector: Collector::new(
@@ -58,7 +59,8 @@ impl<'run> RunTotals<'run> {
                 &state.shared.recorders,
                 spacing == Spacing::Even,
                 spacing == Spacing::Poisson,
-            ),
+            )
+            .at_constant(constant_hz),
             tally: Tally::default(),
             over_time: OverTime::new(),
             recent: VecDeque::new(),

@@ -16,7 +16,9 @@ use std::time::Duration;
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
     pacer: Pacer,
-    /// Whether gaps between starts can be judged, because the slots lie evenly around the load.
+    /// The rate of a load that has had no other so far, and of which nothing is given up.
+    constant_hz: Option<f64>,
+    /// Whether gaps between slots can be judged, because these lie evenly around the load.
     is_even: bool,
     /// The statistics collected last.
     interval: OperationStats,
@@ -49,6 +51,7 @@ impl<'run> Collector<'run> {
         Collector {
             recorders,
             pacer: pacer.clone(),
+            constant_hz: None,
             is_even,
             interval: OperationStats::new(),
             second: OperationStats::new(),
@@ -63,7 +66,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Makes these labels be reported even if none of their operations has ended.
+    /// The same for a load at this rate, until it is changed.
+    pub(crate) fn at_constant(self, hz: Option<f64>) -> Collector<'run> {
+        Collector { constant_hz: hz, ..self }
+    }
+
+    /// From now on these labels are reported, whether any of their operations has ended or not.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.total.labels.expect(labels);
     }
@@ -128,6 +136,7 @@ impl<'run> Collector<'run> {
     /// Changes the load. The gap between the starts before and after the change is not judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
+        self.constant_hz = None;
         change(&self.pacer);
         // Starts between these two calls may belong to either load.
         self.take_starts();
@@ -153,23 +162,30 @@ impl<'run> Collector<'run> {
 
     /// Judges the gaps between the starts of all threads, in order of time.
     fn judge_starts(&mut self) {
-        // A start is timed and recorded under the same lock, so no start up to this moment can arrive later.
-        let complete_until = self.pacer.now();
-        self.take_starts();
+        // No start up to this moment can come later.
+        let complete_until = self.take_starts();
         self.starts.sort_unstable();
         let complete = self.starts.partition_point(|start| *start <= complete_until);
         let starts = self.starts.drain(..complete);
+        // The pacer takes a lock for each answer, and computes with 256 bits.
+        let asked = |start: Nanos| match self.constant_hz {
+            Some(hz) => (start - Nanos::ZERO).as_secs_f64() * hz,
+            None => self.pacer.asked_count(start),
+        };
         if self.is_even {
-            starts.for_each(|start| self.gaps.start(self.pacer.asked_count(start)));
+            starts.for_each(|start| self.gaps.start(asked(start)));
         } else if let Some(intervals) = &mut self.intervals {
-            starts.for_each(|start| intervals.start(self.pacer.asked_count(start)));
+            starts.for_each(|start| intervals.start(asked(start)));
         }
     }
 
-    fn take_starts(&mut self) {
+    /// Takes the starts until now from all threads. Returns the current time.
+    fn take_starts(&mut self) -> Nanos {
+        let now = self.pacer.now();
         for recorder in self.recorders {
-            recorder.take_starts(&mut self.starts);
+            recorder.take_starts(now, &mut self.starts);
         }
+        now
     }
 }
 

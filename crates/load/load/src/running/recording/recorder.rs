@@ -12,6 +12,7 @@ use crate::recorded::outcome::{Ending, Outcome};
 use crate::recorded::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
+    /// The collector has taken all starts until then.
+    taken_until: Nanos,
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
     /// The number of connections of the thread.
@@ -62,6 +65,7 @@ impl Recorder {
         let record = Record {
             stats: OperationStats::new(),
             starts: Vec::new(),
+            taken_until: Nanos::ZERO,
             in_flight: InFlight::default(),
             outcomes: Vec::new(),
             count,
@@ -75,13 +79,29 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// Records that an operation starts now. Operations of the warm-up are not counted, but the cause of their lateness
-    /// is kept, because it may be needed for slots that a late policy gives up later.
+    /// An operation starts now.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
+        let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded);
+        Flight { recorder: Arc::clone(self), start, place: Some(place) }
+    }
+
+    /// An operation starts at `now`, a reading of the clock that was just taken.
+    pub(crate) fn start_at(
+        &self,
+        now: Nanos,
+        intended_start: Nanos,
+        is_recorded: bool,
+    ) -> Flight<&Recorder> {
+        let (start, place) = self.begin(now, intended_start, is_recorded);
+        Flight { recorder: self, start, place: Some(place) }
+    }
+
+    /// Records a start. During the warm-up its figures are not counted, but the cause of its lateness is kept: a policy
+    /// may make others pay for it later. Returns the start and its place in the record.
+    fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
         let record = &mut *self.record();
-        // The clock is read under the lock. A collector that first reads the clock and then takes the starts thus gets
-        // all starts up to its reading.
-        let now = self.clock.now();
+        // All starts until that moment have been taken.
+        let now = if now <= record.taken_until { self.clock.now() } else { now };
         let (moved, mut burst) = (record.moved.by(now), self.burst());
         record.skipped = record.moved.skipped();
         let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
@@ -108,7 +128,7 @@ impl Recorder {
             rested: Duration::ZERO,
             rests_until: None,
         });
-        Flight { recorder: Arc::clone(self), start: now, place: Some(place) }
+        (now, place)
     }
 
     /// Records that the call at this place rests from now until `until`, and sends nothing in this time.
@@ -262,9 +282,11 @@ impl Recorder {
         self.record().stats.spun += time;
     }
 
-    /// Moves the starts recorded so far to the end of `starts`.
-    pub(crate) fn take_starts(&self, starts: &mut Vec<Nanos>) {
-        starts.append(&mut self.record().starts);
+    /// Moves the starts recorded so far to the end of `starts`. Later starts are after `now`, the current time.
+    pub(crate) fn take_starts(&self, now: Nanos, starts: &mut Vec<Nanos>) {
+        let record = &mut *self.record();
+        record.taken_until = now;
+        starts.append(&mut record.starts);
     }
 
     /// Swaps the recorded outcomes of slots for `outcomes`.
@@ -338,15 +360,15 @@ impl Record {
 /// An operation that has started. If it is dropped before it has ended, it counts as unfinished.
 #[derive(Debug)]
 #[must_use = "an operation that is dropped is unfinished"]
-pub(crate) struct Flight {
-    recorder: Arc<Recorder>,
+pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {
+    recorder: R,
     start: Nanos,
     /// The place of the operation in the record, until it has ended.
     place: Option<usize>,
 }
 
-impl Flight {
-    /// The time at which the operation started.
+impl<R: Deref<Target = Recorder>> Flight<R> {
+    /// When the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start
     }
@@ -380,7 +402,7 @@ impl Flight {
     }
 }
 
-impl Drop for Flight {
+impl<R: Deref<Target = Recorder>> Drop for Flight<R> {
     fn drop(&mut self) {
         let Some(place) = self.place else { return };
         let record = &mut *self.recorder.record();

@@ -1,7 +1,7 @@
 //! The timeout of requests that follow each other, at next to no cost for each.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -12,21 +12,23 @@ const LATE: Duration = Duration::from_millis(10);
 
 /// The moment at which the current request is given up.
 ///
-/// The runtime's timer is only moved when it rings, which is once in a timeout, and not for each
-/// request.
+/// The runtime's timer is moved only when it rings, which is once in a timeout, and not for each request. Until then it
+/// is polled only by a task that it does not know yet.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     at: Instant,
     /// Whether it was noticed late already, and put off.
     is_put_off: bool,
     timer: Pin<Box<Sleep>>,
+    /// The task that the timer wakes.
+    waker: Option<Waker>,
 }
 
 impl Deadline {
     /// A deadline that is `timeout` away. To be made inside a runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
-        Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)) }
+        Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
     }
 
     /// A request starts, and has `timeout`.
@@ -42,12 +44,18 @@ impl Deadline {
         if !has_budget_remaining() && Instant::now() >= self.at && !self.put_off() {
             return Poll::Ready(());
         }
+        let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        if is_known && !self.timer.is_elapsed() {
+            return Poll::Pending;
+        }
         while self.timer.as_mut().poll(cx).is_ready() {
             if self.timer.deadline() >= self.at && !self.put_off() {
                 return Poll::Ready(());
             }
             self.timer.as_mut().reset(self.at);
         }
+        // With an empty budget, the timer was not reached.
+        self.waker = has_budget_remaining().then(|| cx.waker().clone());
         Poll::Pending
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct RunShared {
     pub(crate) pacer: Pacer,
     /// The longest time for a call.
     pub(crate) timeout: Duration,
+    /// Whether a policy of the pacer may give slots up.
+    pub(crate) gives_up: bool,
     /// How many sessions there are.
     pub(crate) sessions: u32,
     /// One recorder for each thread.
@@ -43,6 +45,7 @@ impl RunShared {
         RunShared {
             recorders: Recorder::all(&pacer, connections, gives_up),
             timeout,
+            gives_up,
             sessions: connections.iter().sum::<usize>().try_into().unwrap_or(u32::MAX),
             ready: watch::Sender::new(0),
             span: SetOnce::new(),

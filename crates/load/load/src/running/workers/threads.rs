@@ -37,18 +37,29 @@ struct Thread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads, by default one for each core. A session whose calls block has a thread of its own.
+/// Spreads sessions over threads. By default there is a thread for each core, but no more than a load of `hz` calls per
+/// second needs: with fewer threads, each wakes less often for the same calls. A session whose calls block has a thread
+/// of its own.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
     threads: Option<u16>,
+    hz: Option<f64>,
 ) -> Vec<usize> {
     let sessions = sessions as usize;
     if Arc::clone(target).blocking().is_some() {
         return vec![1; sessions];
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    spread(sessions, threads.map_or(cores, usize::from).min(sessions))
+    let needed = hz.zip(target.calls_per_thread()).map_or(cores, |(hz, each)| needed(hz, each));
+    spread(sessions, threads.map_or(cores.min(needed), usize::from).min(sessions))
+}
+
+/// How many threads `hz` calls per second need, if one makes `each` calls per second.
+fn needed(hz: f64, each: f64) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    let threads = (hz / each).ceil() as usize;
+    threads.max(1)
 }
 
 /// `connections`, spread over `threads`.
@@ -224,6 +235,14 @@ fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_load_needs_one_thread() {
+        for (hz, threads) in [(0.1, 1), (10_000.0, 1), (10_001.0, 2), (95_000.0, 10)] {
+            assert_eq!(needed(hz, 10_000.0), threads, "{hz}");
+        }
+        assert_eq!(needed(f64::INFINITY, 1.0), usize::MAX);
+    }
 
     #[test]
     fn every_connection_has_a_thread() {

@@ -12,8 +12,10 @@ use crate::load::target::{Done, Failure, Slot};
 use crate::recorded::lateness::Start;
 use crate::recorded::operation::Answer;
 use crate::running::recording::recorder::Recorder;
-use nanopace::Nanos;
+use nanopace::{Grant, Nanos, Refused};
 use nanopace_async::AsyncPacer;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,46 +68,39 @@ impl<T: Backend> Worker<T> {
     /// Works from the schedule's start until there are no more slots. A worker has a slot only
     /// while it makes the call for it: with a call in flight, it keeps none from the others.
     pub(crate) async fn work(mut self) {
-        let shared = Arc::clone(&self.shared);
+        let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let span = shared.span.wait().await;
-        while let Ok(grant) = self.line.acquire().await {
-            let now = shared.pacer.now();
+        let mut clock = None;
+        while let Ok((grant, now)) = acquire(&self.line, clock).await {
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
-            let is_connected = match span.admit(slot, now) {
-                Admission::Recorded => self.operation(slot, true).await,
-                Admission::WarmUp => self.operation(slot, false).await,
+            let is_recorded = match span.admit(slot, now) {
+                Admission::Recorded => true,
+                Admission::WarmUp => false,
                 Admission::Unstarted => {
-                    return self.recorder.unstarted(&[(intended_start, 1)], span.end());
+                    return recorder.unstarted(&[(intended_start, 1)], span.end());
                 }
                 Admission::Over => return,
             };
-            if !is_connected {
+            let flight = recorder.start_at(now, intended_start, is_recorded);
+            let (start, place) = (flight.started(), flight.place());
+            let slot = Slot { number: slot.0, intended_start, start, is_recorded, place };
+            let answer = self.call(slot).await;
+            clock = Some(flight.end(answer));
+            if !answer.is_connected {
                 backoff::wait(&shared, span, now).await;
+                clock = None;
             }
         }
         span.end_if_over();
-    }
-
-    /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.
-    async fn operation(
-        &mut self,
-        (number, intended_start): (u64, Nanos),
-        is_recorded: bool,
-    ) -> bool {
-        let flight = self.recorder.start(intended_start, is_recorded);
-        let (start, place) = (flight.started(), flight.place());
-        let slot = Slot { number, intended_start, start, is_recorded, place };
-        let answer = self.call(slot).await;
-        flight.end(answer);
-        answer.is_connected
     }
 
     /// Makes a call; opens the session before, if it is not open.
     async fn call(&mut self, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if self.session.is_none() {
-            let opened = self.open().await;
+            // Boxed, so that a call, which is moved as a whole, has no room for this future.
+            let opened = Box::pin(self.open()).await;
             sent = self.shared.pacer.now();
             match opened {
                 Ok(set_ups) => set_up = set_ups.into_iter().next(),
@@ -118,7 +113,7 @@ impl<T: Backend> Worker<T> {
         let (pacer, mut held) = (&self.shared.pacer, Duration::ZERO);
         let target = &self.target;
         let called = if target.keeps_to_timeout() {
-            self.guarded.run(|| target.call(session, slot)).await
+            target.call(session, slot).await
         } else {
             self.guarded.run(|| watched(target.call(session, slot), pacer, &mut held)).await
         };
@@ -140,6 +135,19 @@ impl<T: Backend> Worker<T> {
         self.session = Some(session);
         Ok(set_ups)
     }
+}
+
+/// Takes a slot. Returns the time as well: `clock`, a reading of the clock just before, if there was no wait for the slot.
+async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, Nanos), Refused> {
+    let mut acquired = pin!(line.acquire());
+    let acquired = poll_fn(|cx| {
+        let polled = acquired.as_mut().poll(cx);
+        clock = clock.filter(|_| polled.is_ready());
+        polled
+    });
+    let grant = acquired.await?;
+    let now = clock.unwrap_or_else(|| line.pacer().now());
+    Ok((grant, now.max(grant.actual_start())))
 }
 
 /// The result of a call that was sent at `sent`, maybe on a session that was opened for it.

@@ -24,7 +24,10 @@ type Outcome = Result<(u16, usize, bool), Failure>;
 
 /// Reads a response in these parts, and then the end of the connection.
 fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, asked: ExpectedResponse) -> Outcome {
-    let mut answer = Answer::to(asked);
+    outcome(&mut Answer::to(asked), parts)
+}
+
+fn outcome<'a>(answer: &mut Answer, parts: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
     let (mut unread, mut taken) = (Vec::new(), 0);
     for part in parts {
         unread.extend_from_slice(part);
@@ -148,6 +151,28 @@ proptest! {
         sizes in vec(1..40_usize, 1..8),
     ) {
         prop_assert_eq!(read(cut(&bytes, &sizes), asked), read([&bytes[..]], asked));
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_the_last_head_of_the_connection(
+        last in prop_oneof![well_formed(), damaged()],
+        other in prop_oneof![well_formed(), damaged()],
+        change in any::<(prop::sample::Index, u8)>(),
+        (last_asked, asked) in (asked(), asked()),
+        sizes in vec(1..40_usize, 1..8),
+    ) {
+        let mut changed = last.clone();
+        if !changed.is_empty() {
+            let place = change.0.index(changed.len());
+            changed[place] = change.1;
+        }
+        for bytes in [&last, &changed, &other] {
+            let mut first = Answer::to(last_asked.0);
+            let _ = outcome(&mut first, [&last[..]]);
+            let mut second = Answer::to(asked.0);
+            second.last_head = first.last_head;
+            prop_assert_eq!(outcome(&mut second, cut(bytes, &sizes)), read([&bytes[..]], asked.0));
+        }
     }
 
     #[test]

@@ -15,9 +15,11 @@ use crate::http::client::response::observer::ResponseObserver;
 use crate::running::workers::deadline::Deadline;
 use answer::Answer;
 use buffer::Buffer;
+use head::LastHead;
 use hyper::StatusCode;
 use request::Outgoing;
 use sending::Sending;
+use std::future::poll_fn;
 use std::io;
 use std::mem;
 use std::pin::Pin;
@@ -30,6 +32,7 @@ use tokio::task::yield_now;
 pub(crate) struct Connection {
     io: Box<dyn Io>,
     buffer: Buffer,
+    last_head: LastHead,
     /// Whether the last request was sent completely.
     is_sent: bool,
     /// Whether no request can follow.
@@ -40,8 +43,15 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(io: Box<dyn Io>) -> Connection {
-        let buffer = Buffer::default();
-        Connection { io, buffer, is_sent: true, is_over: false, read: 0, written: 0 }
+        Connection {
+            io,
+            buffer: Buffer::default(),
+            last_head: LastHead::default(),
+            is_sent: true,
+            is_over: false,
+            read: 0,
+            written: 0,
+        }
     }
 
     /// Whether no request can follow.
@@ -50,13 +60,14 @@ impl Connection {
     }
 
     /// Whether a request can be sent. False if the server has closed the connection, or has sent unsolicited bytes,
-    /// which would be taken for the next response.
-    pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
+    /// which would be taken for the next response. No request may follow then.
+    pub(crate) async fn is_ready(&mut self) -> bool {
         // A task that has used up its budget sees no readiness.
         if !has_budget_remaining() {
             yield_now().await;
         }
-        before(deadline, |cx| Poll::Ready(self.poll_read(cx).is_pending())).await.unwrap_or(false)
+        let mut room = ReadBuf::new(self.buffer.room());
+        poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
     /// Sends a request and reads the whole response. A response that arrives before the request is sent ends the
@@ -68,6 +79,7 @@ impl Connection {
         mut observer: Option<&mut ResponseObserver>,
     ) -> Result<StatusCode, Failure> {
         let mut answer = Answer::to(request.asked);
+        answer.last_head = mem::take(&mut self.last_head);
         let mut sending = Sending::new(request);
         // No request follows one that is given up.
         self.is_over = true;
@@ -80,6 +92,7 @@ impl Connection {
             || request.is_last
             || !answer.is_kept()
             || !self.buffer.unread().is_empty();
+        self.last_head = answer.last_head;
         status
     }
 

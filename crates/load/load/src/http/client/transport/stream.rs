@@ -22,9 +22,31 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
     fn delays(&mut self) -> Option<Delays> {
         None
     }
+
+    /// Reads while no response is awaited. Pending if nothing has arrived. The task need not be woken when something
+    /// does.
+    fn poll_unasked(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(self).poll_read(cx, room)
+    }
 }
 
-impl Io for TcpStream {}
+impl Io for TcpStream {
+    /// Needs no system call and no lock if nothing has arrived.
+    fn poll_unasked(
+        &mut self,
+        _: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.try_read(room.initialize_unfilled()) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Poll::Pending,
+            read => Poll::Ready(read.map(|bytes| room.advance(bytes))),
+        }
+    }
+}
 
 #[cfg(unix)]
 impl Io for tokio::net::UnixStream {}

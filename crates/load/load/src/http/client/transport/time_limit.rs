@@ -6,13 +6,12 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 /// Returns the result of `poll`, or a timeout if the deadline passes first.
-pub(crate) async fn before<T>(
+pub(crate) fn before<T>(
     deadline: &mut Deadline,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
-) -> Result<T, Failure> {
-    poll_fn(|cx| match poll(cx) {
+) -> impl Future<Output = Result<T, Failure>> {
+    poll_fn(move |cx| match poll(cx) {
         Poll::Ready(output) => Poll::Ready(Ok(output)),
         Poll::Pending => deadline.poll_passed(cx).map(|()| Err(Failure::Timeout)),
     })
-    .await
 }

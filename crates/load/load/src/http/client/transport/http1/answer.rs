@@ -1,7 +1,7 @@
 //! Parses a response from bytes as they arrive, independent of their source.
 
 use super::body::Body;
-use super::head::{ExpectedResponse, Head};
+use super::head::{ExpectedResponse, Head, LastHead};
 use crate::http::client::failure::{Failure, LONGEST_HEAD};
 use crate::http::client::response::observer::ResponseObserver;
 use hyper::StatusCode;
@@ -11,6 +11,8 @@ use hyper::StatusCode;
 pub(crate) struct Answer {
     asked: ExpectedResponse,
     place: Place,
+    /// The last head of the connection, if it is known.
+    pub(crate) last_head: LastHead,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,7 @@ enum Place {
 impl Answer {
     /// The response to a request that expects `asked`.
     pub(crate) fn to(asked: ExpectedResponse) -> Answer {
-        Answer { asked, place: Place::Head(0) }
+        Answer { asked, place: Place::Head(0), last_head: LastHead::default() }
     }
 
     /// Takes bytes of the response off the front of `bytes`, and returns how many. Bytes that were not taken must be
@@ -73,7 +75,7 @@ impl Answer {
         if seen > 0 && !is_full && !has_blank_line(&bytes[seen.saturating_sub(2)..]) {
             return Ok(0);
         }
-        let Some(head) = Head::read(bytes, self.asked)? else {
+        let Some(head) = self.last_head.read(bytes, self.asked)? else {
             return if is_full { Err(Failure::TooLarge) } else { Ok(0) };
         };
         let is_last =

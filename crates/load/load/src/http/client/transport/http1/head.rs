@@ -40,6 +40,37 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
+/// The last head of a connection. A server often sends the same head again, which is not parsed again.
+#[derive(Debug, Default)]
+pub(crate) struct LastHead {
+    bytes: Vec<u8>,
+    /// What the bytes mean, as the response to a request of this kind.
+    read: Option<(ExpectedResponse, Head)>,
+}
+
+impl LastHead {
+    /// Reads the head at the front of `bytes`; `None` if it is incomplete.
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        asked: ExpectedResponse,
+    ) -> Result<Option<Head>, Failure> {
+        if let Some((expected, head)) = self.read
+            && expected == asked
+            && bytes.starts_with(&self.bytes)
+        {
+            return Ok(Some(head));
+        }
+        let read = Head::read(bytes, asked)?;
+        if let Some(head) = read {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(&bytes[..head.size]);
+            self.read = Some((asked, head));
+        }
+        Ok(read)
+    }
+}
+
 impl Head {
     /// Reads the head at the front of `bytes`; `None` if it is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
