@@ -1,7 +1,9 @@
-//! All models, in one program: linked once, and run side by side.
+//! All models, in one program: linked once, and run side by side. Models run by name; `acquire_path` takes the longest
+//! and comes first.
 
 #![cfg(loom)]
 
+mod acquire_path;
 mod changes;
 mod claims;
 mod ends;
@@ -17,4 +19,3 @@ mod shapes;
 mod tasks;
 mod uneven;
 mod watches;
-mod windows;

@@ -79,7 +79,11 @@ const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nan
 /// program, and would build everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// The number of tests that one program runs at a time. Most tests of the load generator mostly wait.
+/// Leaves out simulations. They read no files, so they would find in packages what they find in the workspace.
+const SIMULATED: [&str; 3] =
+    ["--skip=simulation::laws", "--skip=simulated::laws", "--skip=confidence::tests"];
+
+/// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
 /// Disables incremental compilation, which would make the first build of a fresh clone a third longer.
@@ -373,8 +377,33 @@ fn header() -> Result<String, String> {
 fn package() -> Vec<Step> {
     vec![
         unpacked(),
-        Step::new("published crates alone, with their tests, examples and benchmarks", || {
-            alone(&["check", "--all-targets"], &[])
+        Step::new("published crates alone", || alone(&["check", "--all-targets"], &[])),
+    ]
+}
+
+/// Packages the published crates and unpacks them outside of the workspace.
+fn unpacked() -> Step {
+    let unpack = || package::unpack(Path::new(ROOT)).map(drop);
+    Step::telling("published crates, packaged and unpacked", unpack).required()
+}
+
+/// Checks all published crates as their users get them.
+fn release() -> Vec<Step> {
+    vec![
+        needed(&services::OF_TESTS, ""),
+        unpacked(),
+        Step::new("tests of the published crates, and their examples", || {
+            let words = ["--include-ignored"].into_iter().chain(SIMULATED).map(str::to_owned);
+            let words: Vec<String> = words.collect();
+            let unpacked = of_unpacked();
+            built(&unpacked.each_ref().map(String::as_str), &words)
+                .is_some_and(|programs| succeed(&programs))
+        }),
+        Step::new("documentation tests of the published crates", || {
+            alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
+        }),
+        Step::new("benchmarks of the published crates compile", || {
+            alone(&["check", "--bench", "*"], &[])
         }),
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])

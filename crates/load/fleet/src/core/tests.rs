@@ -50,65 +50,7 @@ pub(super) fn answered(core: &mut Core, request: &Request, answer: Answer, now: 
     core.hears_answer(request, answer, 0, now).unwrap();
 }
 
-#[test]
-fn a_node_that_has_not_asked_in_time_asks_late_and_is_not_blind() {
-    for is_unanswered in [false, true] {
-        let mut core = core();
-        let asked = 20 * FRAME_NS;
-        core.book = FrameWindow::new(23, core.frames());
-        core.awake_at = asked;
-        assert!(core.request(asked, false, "").is_some());
-        if is_unanswered {
-            core.hears_no_answer(asked);
-        }
-        let last = core.book.next() - 1;
-        let now = last * FRAME_NS - 1;
-        look_around(&mut core, now);
-        let known = core.book.entry(last).unwrap().tracks.clone();
-        assert_eq!(known.map(|tracks| tracks.len()), is_unanswered.then_some(8));
-        assert_eq!(core.blind_frames(), u64::from(is_unanswered));
-        let missed = Ask { frame: last, take: Take::Missed };
-        assert_eq!(core.asks(now).contains(&missed), !is_unanswered);
-    }
-}
-
-/// The answer may arrive later, and still be useful.
-#[test]
-fn a_node_decides_while_it_waits_for_an_answer() {
-    let mut core = core();
-    core.book = FrameWindow::new(21, core.frames());
-    core.awake_at = 20 * FRAME_NS;
-    core.request(20 * FRAME_NS, false, "");
-    core.sent(20 * FRAME_NS);
-    let last = core.book.next() - 1;
-    let closes = core.frames().closes(last);
-    look_around(&mut core, closes - 1);
-    assert_eq!(core.book.entry(last).unwrap().tracks, None);
-    assert!(core.due(closes - 1) <= closes);
-    core.decide(closes);
-    assert_eq!(core.book.entry(last).unwrap().tracks.as_ref().map(TrackSet::len), Some(8));
-    assert!(core.request(closes, false, "").is_none(), "one request at a time");
-}
-
-/// After the node was frozen, the answer may already have arrived. Or the store was frozen as well, and its answer
-/// arrives up to a second later.
-#[test]
-fn a_node_that_was_frozen_waits_for_an_answer_before_it_gives_up_what_it_has_missed() {
-    let mut core = core();
-    core.request(20 * FRAME_NS, false, "");
-    core.sent(20 * FRAME_NS);
-    let awake = 60 * FRAME_NS;
-    core.decide(awake);
-    let (frame, waits_until) = (core.book.next() - 1, core.decides_alone_at());
-    assert!(waits_until > awake + MISSED_NS && waits_until <= awake + 5 * MISSED_NS);
-    look_around(&mut core, waits_until - 1);
-    assert_eq!(core.book.entry(frame).unwrap().tracks, None, "it can still be asked for");
-    assert_eq!(core.blind_frames(), 0);
-    look_around(&mut core, waits_until);
-    assert_eq!(core.book.entry(frame).unwrap().tracks, Some(TrackSet::default()));
-}
-
-/// Late nodes leave no tracks.
+/// Late nodes leave nothing.
 #[test]
 fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
