@@ -8,6 +8,7 @@ use super::invitation::Invitation;
 use super::member::Member;
 use super::open_files;
 use super::policy::Policy;
+use super::prepared::Prepared;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::run_mode;
@@ -51,6 +52,7 @@ pub(crate) struct Setup {
     pub(crate) args: RunArgs,
     /// The target of the load.
     pub(crate) target: Arc<dyn AnyBackend>,
+    pub(crate) prepared: Prepared,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
     /// The end of the load, from its start; the longest time if it has no end, or if its last request ends it.
@@ -121,6 +123,7 @@ impl Setup {
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         let counted = counted(&args, most)?;
         open_files::allow(&target, args.connections, args.threads)?;
+        let prepared = Prepared::new(&target)?;
         probe(&target, args.timeout)?;
         // Only now: a run that can't be made leaves the results of the last one alone.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
@@ -138,6 +141,7 @@ impl Setup {
         Ok(Setup {
             args,
             target,
+            prepared,
             first,
             end,
             most,

@@ -1,8 +1,8 @@
 //! Holds the values for the placeholders of a request. All except the time depend only on the slot's number and the
 //! seed.
 
-use crate::http::data::Data;
-use crate::http::data::order::mixed;
+use crate::load::data::Data;
+use crate::load::data::order::mixed;
 use fastrand::Rng;
 use hyper::header::HeaderValue;
 

@@ -65,7 +65,7 @@ impl<T: Backend> Worker<T> {
 
     /// Works from the schedule's start until there are no more slots. A worker has a slot only
     /// while it makes the call for it: with a call in flight, it keeps none from the others.
-    pub(crate) async fn work(mut self) {
+    pub(crate) async fn work(&mut self) {
         let shared = Arc::clone(&self.shared);
         let span = shared.span.wait().await;
         while let Ok(grant) = self.line.acquire().await {
@@ -85,6 +85,14 @@ impl<T: Backend> Worker<T> {
             }
         }
         span.end_if_over();
+    }
+
+    /// Closes the session, if it is open.
+    pub(crate) async fn close(mut self) {
+        if let Some(session) = self.session.take() {
+            // It belongs to no operation.
+            let _ = self.guarded.run(|| self.target.close(Some(session))).await;
+        }
     }
 
     /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.
