@@ -1,7 +1,7 @@
 //! A load generator for a gRPC service: one call in ten receives a stream of messages, the others one message.
 
 use clap::Args;
-use nanopace_load::{Done, Failure, Slot, StreamTimes, Target};
+use nanopace_load::{About, Done, Failure, Slot, StreamTimes, Target};
 use numbers::{Number, numbers_client::NumbersClient};
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -50,8 +50,8 @@ impl Target for Numbers {
         Ok(Done::new().label("count").items(seen.items()))
     }
 
-    fn stream_times(&self) -> Option<&StreamTimes> {
-        Some(&self.streams)
+    fn about(&self) -> About<'_> {
+        About::new().stream_times(&self.streams)
     }
 }
 

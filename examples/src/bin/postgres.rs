@@ -45,8 +45,8 @@ impl Target for Bank {
         Ok(Done::new().label("move"))
     }
 
-    /// Called before the load begins.
-    async fn probe(&self) -> Result<(), Failure> {
+    /// Called once, before the sessions are opened.
+    async fn setup(&self) -> Result<(), Failure> {
         let (client, connection) = self.0.connect(NoTls).await?;
         tokio::spawn(connection);
         Ok(client.batch_execute(SET_UP).await?)

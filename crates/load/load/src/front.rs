@@ -1,6 +1,7 @@
 //! The public API: a complete program in one call, a load builder, and its report.
 
 pub(crate) mod builder;
+pub(crate) mod data;
 pub(crate) mod groups;
 pub(crate) mod help;
 pub(crate) mod job;

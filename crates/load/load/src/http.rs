@@ -2,14 +2,15 @@
 
 pub(crate) mod args;
 mod client;
-mod data;
 pub(crate) mod embedded;
 mod recorded;
 mod scenario;
 mod template;
 
 use crate::console::Progress;
+use crate::console::unreachable::Unreachable;
 use crate::load::backend::{Backend, Steps};
+use crate::load::data;
 use crate::load::details::SetUp;
 use crate::load::kind::{self, FailureKind};
 use crate::load::own_times::{OwnTimes, Part};
@@ -34,7 +35,6 @@ use client::transport::args::ConnectionArgs;
 use client::transport::endpoint::Endpoint;
 use client::transport::environment_proxy;
 use client::transport::kernel_delays::KernelDelays;
-use data::args::DataEnd;
 use embedded::{Embedded, EmbeddedTarget};
 use nanopace::{Nanos, Pacer, Rate, StdClock};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,8 +63,6 @@ pub(crate) fn written<E: EmbeddedTarget>(
 /// Prepares a search over HTTP.
 pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job> {
     let HttpSearchArgs { requests, search } = args;
-    let stops = requests.data.data_end == DataEnd::Stop;
-    anyhow::ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
     Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
@@ -329,33 +327,46 @@ fn what<'a, E: EmbeddedTarget>(
     args.client.check()?;
     let mut draft = Draft::new(&args.client);
     draft.fill_with(data::read(&args.data, load.schedule.seed)?);
+    match fill(args, load, &mut draft) {
+        Ok(embedded) => Ok((embedded, draft)),
+        // The messages of files are strings.
+        Err(error) if draft.is_unreachable => Err(Unreachable(format!("{error:#}")).into()),
+        Err(error) => Err(error),
+    }
+}
+
+fn fill<E: EmbeddedTarget>(
+    args: &RequestArgs<E>,
+    load: &RunArgs,
+    draft: &mut Draft<'_>,
+) -> anyhow::Result<Option<Embedded>> {
     if let Some(recording) = load.schedule.arrivals.recording()
-        && let Some(bodies) = recorded::read(recording, args, &mut draft)?
+        && let Some(bodies) = recorded::read(recording, args, draft)?
     {
         let bodies = bodies.iter().map(|body| ("a request of --arrivals", body.as_path()));
         files::spare(load, bodies)?;
-        return Ok((None, draft));
+        return Ok(None);
     }
     if let Some(path) = &args.targets {
         let add = |target| draft.add(&target).map_err(|error| format!("{error:#}"));
         let bodies = targets::read(path, add)?;
         let bodies = bodies.iter().map(|body| ("a request of --targets", body.as_path()));
         files::spare(load, bodies)?;
-        return Ok((None, draft));
+        return Ok(None);
     }
     if let Some(path) = &args.scenario {
         kind::expect(&scenario::GROUPS);
-        scenario::read(path, &mut draft)?;
-        return Ok((None, draft));
+        scenario::read(path, draft)?;
+        return Ok(None);
     }
     if let Some(url) = &args.url {
         draft.add(&single_request::target(url, &args.client)?)?;
-        return Ok((None, draft));
+        return Ok(None);
     }
     let embedded = args.target.start().map_err(anyhow::Error::from_boxed);
     let embedded = embedded.context("cannot start the embedded target")?;
     draft.add(&single_request::target(&embedded.url, &args.client)?)?;
-    Ok((Some(embedded), draft))
+    Ok(Some(embedded))
 }
 
 fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<'a> {

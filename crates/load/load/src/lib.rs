@@ -29,9 +29,13 @@ mod running;
 mod shown;
 
 pub use front::builder::{Load, LoadError};
+pub use front::data::DataArgs;
 pub use front::groups::{LoadArgs, SearchArgs};
 pub use front::program::main;
 pub use front::report::{LabelReport, Report, TimeInterval};
+pub use load::about::About;
 pub use load::blocking::BlockingTarget;
+pub use load::data::rows::{Row, Rows};
+pub use load::measures::{Counter, Trend};
 pub use load::stream_times::{StreamTimes, StreamWatch};
 pub use load::target::{Done, Failure, Slot, Target};

@@ -14,6 +14,7 @@ pub(crate) mod message;
 pub(crate) mod open_files;
 pub(crate) mod outputs;
 pub(crate) mod policy;
+pub(crate) mod prepared;
 #[cfg(feature = "otlp")]
 pub(crate) mod push;
 pub(crate) mod recording;

@@ -94,6 +94,36 @@ fn assert_refused(line: &str, told: &str, status: i32) {
 }
 
 #[test]
+fn a_host_that_cannot_be_resolved_is_out_of_reach_wherever_it_is_named() {
+    let file = |name: &str, text: &str| {
+        let path = scratch(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let targets = file("unresolved.txt", "GET http://host.invalid/\n");
+    let scenario =
+        "[[scenario]]\nname = 'a'\n[[scenario.step]]\nname = 'b'\nurl = 'http://host.invalid/'\n";
+    let scenario = file("unresolved.toml", scenario);
+    let har = r#"{"log": {"entries": [{"startedDateTime": "2026-01-01T00:00:00Z",
+        "request": {"method": "GET", "url": "http://host.invalid/", "headers": []}}]}}"#;
+    let har = file("unresolved.har", har);
+    for options in [
+        format!("run --targets {targets}"),
+        format!("search --targets {targets} --until \"p99 response < 1s\""),
+        format!("run --scenario {scenario}"),
+        format!("run --har {har}"),
+        "run --url http://host.invalid/".to_owned(),
+        "run --url http://127.0.0.1:1/ --proxy host.invalid:1".to_owned(),
+        "run --url http://127.0.0.1:1/".to_owned(),
+        "run --url http://127.0.0.1:1/ --unix-socket /nonexistent/socket".to_owned(),
+    ] {
+        assert_refused(&options, "", 5);
+    }
+    let wrong = file("wrong.txt", "GET http://127.0.0.1:1/\nGET\n");
+    assert_refused(&format!("run --targets {wrong}"), "line 2 column", 2);
+}
+
+#[test]
 fn a_server_that_never_responds_is_found_before_the_load() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let output =

@@ -326,9 +326,10 @@ impl Load {
         messages: &Receiver<Message>,
     ) -> Result<Report, LoadError> {
         self.check()?;
-        let setup = Setup::new(self.args, &[], |_| Ok(target))?;
+        let mut setup = Setup::new(self.args, &[], |_| Ok(target))?;
         let outputs = Outputs::only(Live::Nowhere);
-        let Ran { summary, .. } = run::perform(&setup, None, outputs, sender, messages)?;
+        let Ran { mut summary, .. } = run::perform(&setup, None, outputs, sender, messages)?;
+        summary.warnings.extend(setup.prepared.tear_down());
         Ok(Report::new(summary))
     }
 
@@ -416,6 +417,7 @@ impl Error for LoadError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::about::About;
     use crate::load::blocking::BlockingTarget;
     use crate::load::stream_times::StreamTimes;
     use crate::load::target::{Done, Failure, Slot};
@@ -462,7 +464,7 @@ mod tests {
     #[test]
     fn what_the_target_does_not_time_is_refused_with_what_would_time_it() {
         for (figure, advice) in [
-            ("item-gap", "give the target its stream_times"),
+            ("item-gap", "give the stream_times in the target's about"),
             ("first-byte", "only nanopace run times these"),
             ("reading", "only nanopace run times these"),
         ] {
@@ -494,8 +496,8 @@ mod tests {
             Ok(Done::new().items(stream.items()))
         }
 
-        fn stream_times(&self) -> Option<&StreamTimes> {
-            Some(&self.0)
+        fn about(&self) -> About<'_> {
+            About::new().stream_times(&self.0)
         }
     }
 

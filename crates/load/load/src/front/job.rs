@@ -53,6 +53,10 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     };
     let ran = run::run(&setup, logs).map_err(failed)?;
     let Some((mut ran, member)) = ran else { return Ok(ExitCode::from(interrupt::INTERRUPTED)) };
+    // In a fleet, other nodes may still need the target.
+    if member.is_none() {
+        ran.summary.warnings.extend(setup.prepared.tear_down());
+    }
     let (written, finished) = publish(&setup, &mut ran, member);
     written.map_err(|error| (FAILED, error.into()))?;
     ran.logged.map_err(|error| (FAILED, error))?;

@@ -2,7 +2,7 @@
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
-use crate::load::own_times::Part;
+use crate::load::own_times::{Name, OwnTimes, Part, counters};
 use crate::recorded::confidence::{Batched, Range};
 use crate::recorded::labels::Labelled;
 use crate::recorded::percentiles::Sample;
@@ -157,6 +157,20 @@ impl Report {
     #[must_use]
     pub fn item_gap_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::ItemGap, quantile)
+    }
+
+    /// A quantile of the times of a [`Trend`](crate::Trend). None if the target has no such trend, or without a time.
+    #[must_use]
+    pub fn trend_time(&self, name: &str, quantile: f64) -> Option<Duration> {
+        let is_it = |own: &&OwnTimes| matches!(own.part, Part::Trend(Name(it)) if it == name);
+        let own = self.summary.own_times.iter().find(is_it)?;
+        time(Sample::exact(&own.times), quantile)
+    }
+
+    /// The events of a [`Counter`](crate::Counter). None if the target has no such counter.
+    #[must_use]
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        counters(&self.summary.own_times).find(|(it, _)| *it == name).map(|(_, events)| events)
     }
 
     fn part(&self, part: Part, quantile: f64) -> Option<Duration> {

@@ -1,8 +1,8 @@
 //! Defines the options of runs and searches over HTTP. Their doc comments are `--help` texts.
 
 use super::client::args::ClientArgs;
-use super::data::args::DataArgs;
 use super::embedded::EmbeddedTarget;
+use crate::load::data::args::DataArgs;
 use crate::load::schedule::arrivals::ArrivalProcess;
 use crate::running::args::RunArgs;
 use crate::running::files::Input;

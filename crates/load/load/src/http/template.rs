@@ -10,7 +10,7 @@ mod dots;
 pub(crate) mod piece;
 pub(crate) mod values;
 
-use super::data::Data;
+use crate::load::data::Data;
 use crate::net::url;
 use dots::Part;
 use hyper::Uri;

@@ -120,7 +120,7 @@ fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
 /// requested, or if there are no service times.
 pub(crate) fn reading(own: &[OwnTimes], service: &Histogram<u64>) -> Option<Finding> {
     let own = own.iter().find(|own| own.part == Part::Reading).filter(|_| !service.is_empty());
-    let OwnTimes { times, unknown, .. } = own?;
+    let OwnTimes { times, untimed: unknown, .. } = own?;
     let answers = times.len() + unknown;
     if times.is_empty() {
         let text = format!("the kernel stamped none of {}", count(answers, "response"));
@@ -158,7 +158,7 @@ mod tests {
             times
         };
         let told = |ns, count, unknown| {
-            let own = [OwnTimes { part: Part::Reading, times: of(ns, count), unknown }];
+            let own = [OwnTimes { part: Part::Reading, times: of(ns, count), untimed: unknown }];
             let found = reading(&own, &of(1_000_000, 10)).unwrap();
             (found.is_well, found.text)
         };
@@ -168,12 +168,12 @@ mod tests {
         assert!(!is_well && text.ends_with("; unknown for 2 of 10 responses"), "{text}");
         let mut some_late = of(1_000, 98);
         some_late += of(900_000, 2);
-        let own = [OwnTimes { part: Part::Reading, times: some_late, unknown: 0 }];
+        let own = [OwnTimes { part: Part::Reading, times: some_late, untimed: 0 }];
         assert!(!reading(&own, &of(1_000_000, 100)).unwrap().is_well);
         let none = "the kernel stamped none of 10 responses".to_owned();
         assert_eq!(told(1, 0, 10), (false, none));
         assert!(reading(&[], &of(1, 1)).is_none());
-        let own = [OwnTimes { part: Part::Reading, times: of(1, 1), unknown: 0 }];
+        let own = [OwnTimes { part: Part::Reading, times: of(1, 1), untimed: 0 }];
         assert!(reading(&own, &of(1, 0)).is_none());
     }
 

@@ -3,8 +3,7 @@
 
 use super::details::SetUp;
 use super::own_times::{OwnTimes, Part};
-use super::stream_times::StreamTimes;
-use super::target::{Done, Failure, Slot, Target};
+use super::target::{Done, Failure, Slot, Target, short_name};
 use nanopace::{Nanos, Pacer};
 use std::fmt::Debug;
 use std::pin::pin;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A target, as the library sees it. [`Target`] describes the first five items. All items that do not depend on the type
+/// A target, as the library sees it. [`Target`] describes `connect`, `call`, `set_up` and `close`. All items that do not depend on the type
 /// of a session can be called through a pointer.
 pub(crate) trait Backend: Send + Sync + 'static {
     /// A connection, or whatever else carries calls one after the other.
@@ -34,12 +33,34 @@ pub(crate) trait Backend: Send + Sync + 'static {
     where
         Self: Sized;
 
+    /// Prepares the target, before [`Backend::probe`].
+    fn set_up(&self) -> impl Future<Output = Result<(), Failure>> + Send
+    where
+        Self: Sized,
+    {
+        async { Ok(()) }
+    }
+
+    /// Closes a session, or without one, cleans up after all loads.
+    fn close(
+        &self,
+        session: Option<Self::Session>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send
+    where
+        Self: Sized,
+    {
+        async { Ok(drop(session)) }
+    }
+
     /// Checks that the target is there.
     fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send
     where
         Self: Sized,
     {
-        async { self.connect(0).await.map(drop) }
+        async {
+            let session = self.connect(0).await?;
+            self.close(Some(session)).await
+        }
     }
 
     /// Returns the name that reports use.
@@ -149,16 +170,27 @@ impl<T: Target> Backend for T {
         Target::call(self, session, slot)
     }
 
-    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
-        Target::probe(self)
+    fn set_up(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+        Target::setup(self)
+    }
+
+    fn close(
+        &self,
+        session: Option<T::Session>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        Target::teardown(self, session)
     }
 
     fn name(&self) -> String {
-        Target::name(self)
+        self.about().name.unwrap_or_else(short_name::<T>)
     }
 
     fn paced_by(&self, pacer: &Pacer) {
-        self.stream_times().iter().for_each(|times| times.paced_by(pacer));
+        self.about().paced_by(pacer);
+    }
+
+    fn most_slots(&self) -> Option<u64> {
+        self.about().most_slots()
     }
 
     fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
@@ -166,7 +198,7 @@ impl<T: Target> Backend for T {
     }
 
     fn take_own_times(&self) -> Vec<OwnTimes> {
-        self.stream_times().map_or_else(Vec::new, StreamTimes::take)
+        self.about().take()
     }
 }
 
@@ -180,6 +212,9 @@ pub(crate) trait BlockingSessions: Send + Sync {
 pub(crate) trait BlockingSession {
     /// Does one operation.
     fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
+
+    /// Closes the session.
+    fn close(self: Box<Self>) -> Result<(), Failure>;
 }
 
 impl<T: Target> BlockingSessions for T {
@@ -198,6 +233,10 @@ struct Opened<'target, T: Target> {
 impl<T: Target> BlockingSession for Opened<'_, T> {
     fn call(&mut self, slot: Slot) -> Result<Done, Failure> {
         polled_once(self.target.call(&mut self.session, slot))
+    }
+
+    fn close(self: Box<Self>) -> Result<(), Failure> {
+        polled_once(self.target.teardown(Some(self.session)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Defines targets whose calls block their thread.
 
-use super::stream_times::StreamTimes;
-use super::target::{Done, Failure, Slot, Target, short_name};
+use super::about::About;
+use super::target::{Done, Failure, Slot, Target};
 
 /// A target whose driver has no async interface. Every `BlockingTarget` is also a [`Target`].
 ///
@@ -90,14 +90,28 @@ pub trait BlockingTarget: Send + Sync + 'static {
     /// The operation failed: the kind of failure, and whether the session can still be used.
     fn call(&self, session: &mut Self::Session, slot: Slot) -> Result<Done, Failure>;
 
-    /// Returns the name that reports use. The default is the name of the type. See [`Target::name`].
-    fn name(&self) -> String {
-        short_name::<Self>()
+    /// Prepares the target before the load begins. See [`Target::setup`].
+    ///
+    /// # Errors
+    ///
+    /// The target is not available. The load then does not run.
+    fn setup(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
-    /// Returns the times of items that calls record, if responses are streams. See [`Target::stream_times`].
-    fn stream_times(&self) -> Option<&StreamTimes> {
-        None
+    /// Closes a session on its thread, or cleans up after the load. See [`Target::teardown`].
+    ///
+    /// # Errors
+    ///
+    /// An error for `None` becomes a warning.
+    fn teardown(&self, session: Option<Self::Session>) -> Result<(), Failure> {
+        drop(session);
+        Ok(())
+    }
+
+    /// Returns the name that reports use, and the measures of the target's own. See [`Target::about`].
+    fn about(&self) -> About<'_> {
+        About::new()
     }
 }
 
@@ -114,11 +128,15 @@ impl<T: BlockingTarget> Target for T {
         BlockingTarget::call(self, session, slot)
     }
 
-    fn stream_times(&self) -> Option<&StreamTimes> {
-        BlockingTarget::stream_times(self)
+    async fn setup(&self) -> Result<(), Failure> {
+        BlockingTarget::setup(self)
     }
 
-    fn name(&self) -> String {
-        BlockingTarget::name(self)
+    async fn teardown(&self, session: Option<T::Session>) -> Result<(), Failure> {
+        BlockingTarget::teardown(self, session)
+    }
+
+    fn about(&self) -> About<'_> {
+        BlockingTarget::about(self)
     }
 }

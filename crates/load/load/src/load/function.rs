@@ -1,5 +1,6 @@
 //! Implements targets for functions and closures.
 
+use super::about::About;
 use super::blocking::BlockingTarget;
 use super::target::{Done, Failure, Slot, short_name};
 
@@ -18,8 +19,8 @@ where
     }
 
     /// The name of the function, or `closure`.
-    fn name(&self) -> String {
-        short_name::<F>().trim_matches(['{', '}']).to_owned()
+    fn about(&self) -> About<'_> {
+        About::new().name(short_name::<F>().trim_matches(['{', '}']))
     }
 }
 
@@ -40,7 +41,8 @@ mod tests {
 
     #[test]
     fn a_closure_has_no_name() {
-        assert_eq!(BlockingTarget::name(&even), "even");
-        assert_eq!(BlockingTarget::name(&|slot: Slot| even(slot)), "closure");
+        let name = |about: About<'_>| about.name.unwrap();
+        assert_eq!(name(BlockingTarget::about(&even)), "even");
+        assert_eq!(name(BlockingTarget::about(&|slot: Slot| even(slot))), "closure");
     }
 }

@@ -1,7 +1,9 @@
 //! Defines times that only a target can measure: those of the parts of a response.
 
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A part of a response or an exchange that is timed.
@@ -19,6 +21,31 @@ pub(crate) enum Part {
     Sending,
     /// From when the kernel received the last byte of a response until the response was read.
     Reading,
+    /// The times of a [`Trend`](crate::Trend) with this name.
+    Trend(Name),
+    /// The events of a [`Counter`](crate::Counter) with this name, which have no times.
+    Counter(Name),
+}
+
+/// A name that a target has given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Name(pub(crate) &'static str);
+
+/// All names that were read. They are never freed.
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// Reads a name from another node.
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        let read = String::deserialize(from)?;
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = names.get(read.as_str()) {
+            return Ok(Name(known));
+        }
+        let name = read.leak();
+        names.insert(name);
+        Ok(Name(name))
+    }
 }
 
 impl Part {
@@ -32,6 +59,7 @@ impl Part {
             Part::ItemGap => "item gaps",
             Part::Sending => "sending",
             Part::Reading => "reading",
+            Part::Trend(Name(name)) | Part::Counter(Name(name)) => name,
         }
     }
 
@@ -45,6 +73,7 @@ impl Part {
             Part::ItemGap => "item_gap_time_ns",
             Part::Sending => "sending_time_ns",
             Part::Reading => "reading_time_ns",
+            Part::Trend(Name(name)) | Part::Counter(Name(name)) => name,
         }
     }
 
@@ -61,11 +90,31 @@ impl Part {
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
-                "give the target its stream_times"
+                "give the stream_times in the target's about"
             }
             _ => "only nanopace run times these",
         }
     }
+}
+
+impl OwnTimes {
+    /// The value of a counter.
+    pub(crate) fn counter(&self) -> Option<(&'static str, u64)> {
+        match self.part {
+            Part::Counter(Name(name)) => Some((name, self.untimed)),
+            _ => None,
+        }
+    }
+}
+
+/// The times, without counters.
+pub(crate) fn timed(own: &[OwnTimes]) -> impl Iterator<Item = &OwnTimes> {
+    own.iter().filter(|own| own.counter().is_none())
+}
+
+/// The names and values of counters.
+pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, u64)> {
+    own.iter().filter_map(OwnTimes::counter)
 }
 
 /// The times of one part.
@@ -75,8 +124,8 @@ pub(crate) struct OwnTimes {
     pub(crate) part: Part,
     /// The times, in nanoseconds.
     pub(crate) times: Histogram<u64>,
-    /// The number of further times that are unknown.
-    pub(crate) unknown: u64,
+    /// The number of events without a time: further times that are unknown, or the value of a counter.
+    pub(crate) untimed: u64,
 }
 
 /// The longest time that is recorded: a day. Longer times are recorded as a day.
@@ -98,7 +147,7 @@ pub(crate) fn add(sum: &mut Vec<OwnTimes>, others: Vec<OwnTimes>) {
     for mut other in others {
         if let Some(own) = sum.iter_mut().find(|own| own.part == other.part) {
             own.times += other.times;
-            own.unknown = own.unknown.saturating_add(other.unknown);
+            own.untimed = own.untimed.saturating_add(other.untimed);
         } else {
             // The other histogram may have longer times.
             other.times.auto(true);
@@ -116,13 +165,13 @@ mod tests {
         let of = |part, most, count| {
             let mut times = Histogram::new_with_bounds(1, most, 3).unwrap();
             times.record_n(most, count).unwrap();
-            OwnTimes { part, times, unknown: count }
+            OwnTimes { part, times, untimed: count }
         };
         let mut sum = Vec::new();
         add(&mut sum, vec![of(Part::ItemGap, 1_000, 2)]);
         add(&mut sum, vec![of(Part::FirstItem, 500, 4), of(Part::ItemGap, 1_000, 3)]);
         add(&mut sum, vec![of(Part::FirstItem, 500_000, 1)]);
-        let counts = sum.iter().map(|own| (own.part, own.times.len(), own.unknown));
+        let counts = sum.iter().map(|own| (own.part, own.times.len(), own.untimed));
         let counts: Vec<_> = counts.collect();
         assert_eq!(counts, [(Part::ItemGap, 5, 5), (Part::FirstItem, 5, 5)]);
     }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
 /// Records the arrival times of items in streamed responses, such as the messages of a gRPC stream or the rows of a
-/// cursor. A target returns its `StreamTimes` from [`stream_times`](crate::Target::stream_times). Reports then have
+/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have
 /// three more columns, with three significant digits and times up to a day: *first item*, from the start of the watch;
 /// *since due*, from the intended start to the first item; and *item gaps*, between two items of a stream. `--fail-if`
 /// can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not recorded.
@@ -19,7 +19,7 @@ const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGa
 /// # Examples
 ///
 /// ```
-/// use nanopace_load::{Done, Failure, Load, Slot, StreamTimes, Target};
+/// use nanopace_load::{About, Done, Failure, Load, Slot, StreamTimes, Target};
 ///
 /// #[derive(Default)]
 /// struct Feed {
@@ -42,8 +42,8 @@ const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGa
 ///         Ok(Done::new().items(stream.items()))
 ///     }
 ///
-///     fn stream_times(&self) -> Option<&StreamTimes> {
-///         Some(&self.times)
+///     fn about(&self) -> About<'_> {
+///         About::new().stream_times(&self.times)
 ///     }
 /// }
 ///
@@ -117,7 +117,7 @@ impl StreamTimes {
             .unwrap_or(none)
             .into_iter()
             .zip(PARTS)
-            .map(|(times, part)| OwnTimes { part, times, unknown: 0 })
+            .map(|(times, part)| OwnTimes { part, times, untimed: 0 })
             .collect()
     }
 

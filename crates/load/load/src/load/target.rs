@@ -1,11 +1,11 @@
 //! Defines a target, its sessions, and the results of calls.
 
+use super::about::About;
 use super::details::{Details, SetUp};
 use super::kind::FailureKind;
 use super::shortage::Shortage;
 pub use super::slot::Slot;
 use crate::console::human;
-use crate::load::stream_times::StreamTimes;
 use nanopace::Nanos;
 use std::any::type_name;
 use std::error::Error;
@@ -88,17 +88,19 @@ pub trait Target: Send + Sync + 'static {
         slot: Slot,
     ) -> impl Future<Output = Result<Done, Failure>> + Send;
 
-    /// Checks that the target is available, before the load begins. The default opens a session. No figure includes
-    /// this check.
+    /// Prepares the target before the load begins, for example by creating a table. The default does nothing. It is
+    /// called once by each process, also before the steps of a search. It has no timeout, and may block its thread. The
+    /// library then opens a session within the timeout, to see whether the target is available. No figure includes
+    /// this.
     ///
     /// # Errors
     ///
-    /// The target is not available. The load then does not run.
+    /// The target is not available. The load then does not run, and nothing is torn down.
     ///
     /// # Examples
     ///
     /// ```
-    /// use nanopace_load::{Done, Failure, Load, Slot, Target};
+    /// use nanopace_load::{About, Done, Failure, Load, Slot, Target};
     ///
     /// struct Absent;
     ///
@@ -113,34 +115,84 @@ pub trait Target: Send + Sync + 'static {
     ///         Ok(Done::new())
     ///     }
     ///
-    ///     async fn probe(&self) -> Result<(), Failure> {
+    ///     async fn setup(&self) -> Result<(), Failure> {
     ///         Err(Failure::new("the table is missing"))
     ///     }
     ///
-    ///     fn name(&self) -> String {
-    ///         "my table".to_owned()
+    ///     fn about(&self) -> About<'_> {
+    ///         About::new().name("my table")
     ///     }
     /// }
     ///
     /// # fn main() -> Result<(), nanopace_load::LoadError> {
     /// let error = Load::new("1k/s".parse()?).run_blocking(Absent).unwrap_err();
-    /// assert_eq!(error.to_string(), "no answer from my table: the table is missing");
+    /// assert_eq!(error.to_string(), "the setup of my table failed: the table is missing");
     /// # Ok(())
     /// # }
     /// ```
-    fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send {
-        async { self.connect(0).await.map(drop) }
+    fn setup(&self) -> impl Future<Output = Result<(), Failure>> + Send {
+        async { Ok(()) }
     }
 
-    /// Returns the name that reports use. The default is the name of the type. The example above sets a name.
-    fn name(&self) -> String {
-        short_name::<Self>()
+    /// Closes a session, or cleans up after the load. The default drops the session.
+    ///
+    /// At the end of the load, it is called within the timeout for each open session. After the load, it is called once
+    /// by each process, with `None` and without a timeout, also if the load failed or was interrupted. A session
+    /// that a failure has [broken](Failure::broken), and sessions of a run that is given up, are only dropped.
+    ///
+    /// # Errors
+    ///
+    /// An error for `None` becomes a warning; errors of sessions have no effect.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use nanopace_load::{Done, Failure, Load, Slot, Target};
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicI64, Ordering};
+    ///
+    /// /// Counts the sessions that are open at a server.
+    /// struct Counting(Arc<AtomicI64>);
+    ///
+    /// impl Target for Counting {
+    ///     type Session = &'static str;
+    ///
+    ///     async fn connect(&self, _index: usize) -> Result<&'static str, Failure> {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///         Ok("a connection")
+    ///     }
+    ///
+    ///     async fn call(&self, _session: &mut &'static str, _slot: Slot) -> Result<Done, Failure> {
+    ///         Ok(Done::new())
+    ///     }
+    ///
+    ///     async fn teardown(&self, session: Option<&'static str>) -> Result<(), Failure> {
+    ///         match session {
+    ///             Some(_connection) => drop(self.0.fetch_sub(1, Ordering::Relaxed)),
+    ///             None => println!("drop the table"),
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), nanopace_load::LoadError> {
+    /// let open = Arc::new(AtomicI64::new(0));
+    /// Load::new("1k/s".parse()?).requests(100).run_blocking(Counting(Arc::clone(&open)))?;
+    /// assert_eq!(open.load(Ordering::Relaxed), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn teardown(
+        &self,
+        session: Option<Self::Session>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send {
+        async { Ok(drop(session)) }
     }
 
-    /// Returns the times of items that calls record, if responses are streams: see [`StreamTimes`]. The default is
-    /// `None`.
-    fn stream_times(&self) -> Option<&StreamTimes> {
-        None
+    /// Returns the name that reports use, and what the target measures on its own: see [`About`]. The default is the
+    /// name of the type, and no measures.
+    fn about(&self) -> About<'_> {
+        About::new()
     }
 }
 

@@ -82,6 +82,8 @@ impl Job {
         let make: Make<'_> = Box::new(|args| {
             let target = make(args)?;
             check_parts(&*target, &until)?;
+            let stops = target.most_slots().is_some();
+            ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
             Ok(target)
         });
         let setup = Setup::of_any(args.into_run(), inputs, make)?;

@@ -8,6 +8,7 @@ use super::invitation::Invitation;
 use super::member::Member;
 use super::open_files;
 use super::policy::Policy;
+use super::prepared::Prepared;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::run_mode;
@@ -51,7 +52,8 @@ pub(crate) struct Setup {
     pub(crate) args: RunArgs,
     /// The target of the load.
     pub(crate) target: Arc<dyn AnyBackend>,
-    /// The first intended start, relative to the start of the load.
+    pub(crate) prepared: Prepared,
+    /// The first intended start, from the load's start.
     pub(crate) first: Duration,
     /// The end of the load, relative to its start; `Duration::MAX` if the load has no end, or ends with its last
     /// request.
@@ -122,6 +124,7 @@ impl Setup {
         let most = target.most_slots().map(|slots| part_of(slots, &args)).transpose()?;
         let counted = counted(&args, most)?;
         open_files::allow(&target, args.connections, args.threads)?;
+        let prepared = Prepared::new(&target)?;
         probe(&target, args.timeout)?;
         // Files are opened last, so an invalid run does not change the results of the previous run.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
@@ -139,6 +142,7 @@ impl Setup {
         Ok(Setup {
             args,
             target,
+            prepared,
             first,
             end,
             most,

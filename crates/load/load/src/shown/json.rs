@@ -9,7 +9,7 @@ use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::kind;
-use crate::load::own_times::OwnTimes;
+use crate::load::own_times::{OwnTimes, Part, counters, timed};
 use crate::recorded::confidence::Confidence;
 use crate::recorded::outcome::{Due, Ending};
 use crate::recorded::over_time::Interval;
@@ -48,7 +48,7 @@ pub(crate) struct Object<F> {
     tls_time_ns: Percentiles,
     resolve_time_ns: u64,
     #[serde(flatten)]
-    own_times: BTreeMap<&'static str, OwnObject>,
+    own_times: OwnTimesObject,
     bytes_read: u64,
     bytes_written: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,11 +75,28 @@ pub(crate) struct Object<F> {
     fleet: Option<F>,
 }
 
-/// The times of the parts of responses by name.
-pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
-    let mut by_name = BTreeMap::new();
-    by_name.extend(own.iter().map(|own| (own.part.key(), OwnObject::new(own))));
-    by_name
+/// Times of the parts of responses, and trends and counters of the target's own, by name.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct OwnTimesObject {
+    #[serde(flatten)]
+    parts: BTreeMap<&'static str, OwnObject>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    trends: BTreeMap<&'static str, OwnObject>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    counters: BTreeMap<&'static str, u64>,
+}
+
+impl OwnTimesObject {
+    pub(crate) fn new(own: &[OwnTimes]) -> OwnTimesObject {
+        let mut object = OwnTimesObject::default();
+        object.counters.extend(counters(own));
+        for own in timed(own) {
+            let is_trend = matches!(own.part, Part::Trend(_));
+            let by_name = if is_trend { &mut object.trends } else { &mut object.parts };
+            by_name.insert(own.part.key(), OwnObject::new(own));
+        }
+        object
+    }
 }
 
 /// The times of one part of responses.
@@ -94,7 +111,7 @@ pub(crate) struct OwnObject {
 
 impl OwnObject {
     fn new(own: &OwnTimes) -> OwnObject {
-        let unknown = Some(own.unknown).filter(|unknown| *unknown > 0);
+        let unknown = Some(own.untimed).filter(|unknown| *unknown > 0);
         OwnObject { times: Percentiles::new(&own.times), unknown }
     }
 }
@@ -237,7 +254,7 @@ impl<F> Object<F> {
             connect_time_ns: Percentiles::new(&stats.set_ups.connect),
             tls_time_ns: Percentiles::new(&stats.set_ups.tls),
             resolve_time_ns: nanos(summary.resolved_in),
-            own_times: own_times(&summary.own_times),
+            own_times: OwnTimesObject::new(&summary.own_times),
             bytes_read: stats.traffic.read,
             bytes_written: stats.traffic.written,
             items: summary.items(),
@@ -370,17 +387,29 @@ fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::own_times::Part;
+    use crate::load::own_times::Name;
     use crate::shown::fixture;
     use serde_json::{Value, json};
 
-    /// A check that reads a percentile must not pass because no request received a response.
+    #[test]
+    fn trends_and_counters_have_objects_of_their_own() {
+        let mut summary = fixture::empty();
+        let own = |part, untimed| OwnTimes { part, times: Histogram::new(3).unwrap(), untimed };
+        let (hits, lock) = (Part::Counter(Name("hits")), Part::Trend(Name("lock")));
+        summary.own_times = vec![own(Part::FirstItem, 0), own(hits, 7), own(lock, 0)];
+        let object = serde_json::to_value(Object::<()>::new(&summary, None)).unwrap();
+        assert_eq!(object["counters"], json!({"hits": 7}));
+        assert_eq!(object["trends"]["lock"]["count"], 0);
+        assert!(object["first_item_time_ns"].is_object() && object.get("hits").is_none());
+    }
+
+    /// A gate that reads a percentile must not pass because no request was answered.
     #[test]
     fn a_time_that_nobody_measured_is_null() {
         let mut summary = fixture::long(3, 1_000);
         summary.stats.service.reset();
         let part = Part::FirstItem;
-        summary.own_times = vec![OwnTimes { part, times: Histogram::new(3).unwrap(), unknown: 7 }];
+        summary.own_times = vec![OwnTimes { part, times: Histogram::new(3).unwrap(), untimed: 7 }];
         let object = serde_json::to_value(Object::<()>::new(&summary, None)).unwrap();
         let none = json!({
             "count": 0, "mean": null, "p50": null, "p90": null, "p99": null, "p99_9": null,

@@ -5,6 +5,7 @@ mod tests;
 
 use super::comparison::upshot;
 use super::details::Details;
+use super::own_times::counter_line;
 use super::times::{BriefTable, TimesTable};
 use crate::console::human::{self, count};
 use crate::judged::advice::advice;
@@ -126,7 +127,8 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
 
 fn figures(summary: &Summary) -> Vec<String> {
     let stats = &summary.stats;
-    [rate(summary), requests(stats, summary.is_closed)].into_iter().chain(errors(stats)).collect()
+    let lines = [rate(summary), requests(stats, summary.is_closed)].into_iter();
+    lines.chain(errors(stats)).chain(counter_line(&summary.own_times)).collect()
 }
 
 fn rate(summary: &Summary) -> String {

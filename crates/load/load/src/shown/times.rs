@@ -2,6 +2,7 @@
 
 use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
+use crate::load::own_times;
 use crate::recorded::confidence::{Batched, Confidence};
 use crate::recorded::percentiles::{self, Sample};
 use std::fmt::{self, Display, Formatter};
@@ -36,11 +37,15 @@ impl Display for BriefTable<'_> {
             [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
         // A closed loop has no wait time, and its response time is the service time.
         let columns = if self.0.is_closed { &three[1..2] } else { &three[..] };
-        let own = self.0.own_times.iter().map(|own| (own.part.name(), Sample::exact(&own.times)));
+        let own = own_times::timed(&self.0.own_times);
+        let own = own.map(|own| (own.part.name(), Sample::exact(&own.times)));
         let columns: Vec<_> = columns.iter().copied().chain(own).collect();
+        let widths: Vec<_> =
+            columns.iter().map(|(name, _)| (name.chars().count() + 2).max(12)).collect();
         let row = |f: &mut Formatter<'_>, name: &str, cells: Vec<String>| {
             write!(f, "{name:<8}")?;
-            cells.iter().try_for_each(|cell| write!(f, "{cell:>12}"))?;
+            let mut cells = cells.iter().zip(&widths);
+            cells.try_for_each(|(cell, width)| write!(f, "{cell:>width$}"))?;
             writeln!(f)
         };
         writeln!(f)?;

@@ -20,9 +20,9 @@ use super::transport::pool::Pool;
 use super::transport::proxy;
 use crate::console::unreachable::Unreachable;
 use crate::http::client::request::parts::RequestParts;
-use crate::http::data::Data;
 use crate::http::template::values::Values;
 use crate::http::template::{Place, Template, is_one};
+use crate::load::data::Data;
 use crate::net::once;
 use crate::net::tls::Connector;
 use crate::net::trust::Trust;
@@ -134,6 +134,8 @@ pub(crate) struct Draft<'args> {
     /// The index of the endpoint for each scheme and authority.
     known: HashMap<String, usize>,
     compiler: Compiler,
+    /// Whether a request was rejected because its host cannot be resolved.
+    pub(crate) is_unreachable: bool,
     /// The URL of the first request.
     pub(crate) url: String,
     /// The hash of the scenario file.
@@ -157,6 +159,7 @@ impl Draft<'_> {
             common,
             known,
             compiler,
+            is_unreachable: false,
             url,
             scenario_hash: None,
         }
@@ -294,6 +297,7 @@ impl Draft<'_> {
                 let advice =
                     if is_unresolved { environment_proxy::advice(url) } else { String::new() };
                 let told = format!("{error:#}{advice}");
+                self.is_unreachable |= error.is::<Unreachable>();
                 if error.is::<Unreachable>() { Unreachable(told).into() } else { anyhow!(told) }
             })?;
         self.common.push(common(url, &endpoint.authority, self.args)?);

@@ -1,7 +1,7 @@
 //! Tests values that are filled in, and placeholders that are rejected.
 
 use super::*;
-use crate::http::data::args::DataArgs;
+use crate::load::data::args::DataArgs;
 use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ fn data(text: &str) -> Data {
     let path = folder.path().join("data");
     fs::write(&path, text).unwrap();
     let args = DataArgs { data: Some(path), ..DataArgs::default() };
-    crate::http::data::read(&args, 0).unwrap().unwrap()
+    crate::load::data::read(&args, 0).unwrap().unwrap()
 }
 
 /// Data with two users. The name of one contains special characters.

@@ -1,8 +1,8 @@
 //! Provides the values for the placeholders of a request. Except for the time, they depend only on the slot's number
 //! and the seed.
 
-use crate::http::data::Data;
-use crate::http::data::order::mixed;
+use crate::load::data::Data;
+use crate::load::data::order::mixed;
 use fastrand::Rng;
 use hyper::header::HeaderValue;
 

@@ -77,11 +77,11 @@ mod tests {
     #[test]
     fn parts_of_answers_have_times_if_they_were_taken() {
         let stats = OperationStats::new();
-        let of = |part, ms| OwnTimes { part, times: times([ms; 100]), unknown: 0 };
+        let of = |part, ms| OwnTimes { part, times: times([ms; 100]), untimed: 0 };
         let own = [
             of(Part::FirstItem, 300),
             of(Part::FirstItemResponse, 700),
-            OwnTimes { part: Part::ItemGap, times: times([]), unknown: 0 },
+            OwnTimes { part: Part::ItemGap, times: times([]), untimed: 0 },
         ];
         let figures = Figures { own: &own, ..nothing(&stats) };
         let missed = |text: &str| read(text).check(&figures).map(|missed| missed.to_string());

@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-/// The version of the format. Results with another version are not added.
-const FORM: u32 = 7;
+/// The form of the results. Nodes of other forms are not added up.
+const FORM: u32 = 8;
 
 /// The largest accepted size of uncompressed results, in bytes.
 const LONGEST: u64 = 64 << 20;
@@ -45,7 +45,7 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// The parts of responses that were timed, each with the number of responses whose time is unknown.
+    /// With the number of those without a time.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -105,9 +105,9 @@ impl Results {
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
-        let own_times = head.own.into_iter().map(|(part, unknown)| {
+        let own_times = head.own.into_iter().map(|(part, untimed)| {
             let [times] = read(&mut rest)?;
-            Ok(OwnTimes { part, times, unknown })
+            Ok(OwnTimes { part, times, untimed })
         });
         let own_times = own_times.collect::<anyhow::Result<_>>()?;
         let mut parts = BTreeMap::new();
@@ -130,7 +130,7 @@ impl Results {
             form: FORM,
             until: *until,
             counts: Counts::of(stats),
-            own: own_times.iter().map(|own| (own.part, own.unknown)).collect(),
+            own: own_times.iter().map(|own| (own.part, own.untimed)).collect(),
             width: timeline.width,
             span: timeline.span,
             parts: timeline
@@ -301,11 +301,14 @@ fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::own_times::Name;
     use crate::recorded::labels::tests::ended;
     use crate::recorded::over_time::Interval;
     use crate::shown::fixture::long;
 
-    /// The results of a node that has worked for this time at this rate.
+    const LOCK: OfAnswer = OfAnswer::Trend(Name("lock wait"));
+
+    /// A node that is as long as this at work, with this rate.
     fn results(seconds: u64, hz: u64) -> Results {
         let mut summary = long(seconds, hz);
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
@@ -318,10 +321,10 @@ mod tests {
         for interval in summary.over_time.intervals() {
             timeline.add(interval.from, interval);
         }
-        let own_times = [(OfAnswer::FirstItem, 40), (OfAnswer::ItemGap, 3)].map(|(part, count)| {
+        let own_times = [(OfAnswer::FirstItem, 40), (LOCK, 3)].map(|(part, count)| {
             let mut times = Histogram::new(3).unwrap();
             times.record_n(hz, count).unwrap();
-            OwnTimes { part, times, unknown: count + 1 }
+            OwnTimes { part, times, untimed: count + 1 }
         });
         let until = Duration::from_secs(seconds);
         Results { until, stats: summary.stats, own_times: own_times.into(), timeline }
@@ -355,11 +358,11 @@ mod tests {
         assert_eq!((sum.stats.think_times, twice.think_times), (late, late));
         let own = |results: &Results| {
             let own = results.own_times.iter();
-            own.map(|own| (own.part, own.times.len(), own.unknown, own.times.max()))
+            own.map(|own| (own.part, own.times.len(), own.untimed, own.times.max()))
                 .collect::<Vec<_>>()
         };
         assert_eq!(own(&read()), own(&one));
-        assert_eq!(own(&sum), [(OfAnswer::FirstItem, 80, 82, 500), (OfAnswer::ItemGap, 6, 8, 500)]);
+        assert_eq!(own(&sum), [(OfAnswer::FirstItem, 80, 82, 500), (LOCK, 6, 8, 500)]);
         let (sum, one) = (intervals(sum), intervals(one));
         assert_eq!(sum.len(), one.len());
         for (both, one) in sum.iter().zip(one) {
@@ -400,7 +403,7 @@ mod tests {
             whole[..whole.len() / 2].to_vec(),
             packed(&text[..text.len() - 1]),
             packed(&text[..end]),
-            with("\"form\":7", "\"form\":6"),
+            with("\"form\":8", "\"form\":7"),
             with("\"width\":1", "\"width\":3"),
             with("\"number\":0", "\"number\":120"),
             with("\"target\":0.0", "\"target\":-1.0"),

@@ -15,6 +15,12 @@ type Boxed<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
 /// A backend of any type.
 pub(crate) trait AnyBackend: Backend {
+    /// As [`Backend::set_up`].
+    fn set_up_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
+
+    /// As [`Backend::close`] without a session.
+    fn tear_down_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
+
     /// Checks that the target is there.
     fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
@@ -36,11 +42,19 @@ pub(crate) trait Work: Send {
     /// As [`Worker::prepare`].
     fn prepare(&mut self, opening: Start) -> Boxed<'_, ()>;
 
-    /// As [`Worker::work`].
+    /// As [`Worker::work`] and then [`Worker::close`].
     fn work(self: Box<Self>) -> Boxed<'static, ()>;
 }
 
 impl<T: Backend> AnyBackend for T {
+    fn set_up_boxed(&self) -> Boxed<'_, Result<(), Failure>> {
+        Box::pin(self.set_up())
+    }
+
+    fn tear_down_boxed(&self) -> Boxed<'_, Result<(), Failure>> {
+        Box::pin(self.close(None))
+    }
+
     fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>> {
         Box::pin(self.probe())
     }
@@ -69,6 +83,10 @@ impl<T: Backend> Work for Worker<T> {
     }
 
     fn work(self: Box<Self>) -> Boxed<'static, ()> {
-        Box::pin(Worker::work(*self))
+        let mut worker = *self;
+        Box::pin(async move {
+            worker.work().await;
+            worker.close().await;
+        })
     }
 }

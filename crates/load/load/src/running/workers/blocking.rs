@@ -139,20 +139,24 @@ impl Worker {
         let Some(sign) = take(&self.ticket) else { return };
         // The receiver is gone only when the run was given up.
         let _ = sign.send(());
-        self.work(runtime, session);
+        self.work(runtime, &mut session);
+        if let Some(session) = session {
+            // It belongs to no operation.
+            let _ = guarded(|| session.close());
+        }
         self.shared.threads.end_current();
     }
 
     /// Works until there are no more slots.
-    fn work<'a>(&'a self, runtime: &Handle, mut session: Session<'a>) {
+    fn work<'a>(&'a self, runtime: &Handle, session: &mut Session<'a>) {
         let (span, pacer) = (runtime.block_on(self.shared.span.wait()), &self.shared.pacer);
         while let Ok(grant) = pacer.acquire() {
             let now = pacer.now();
             let intended_start = span.intended_start(grant, now);
             let slot = (grant.slot(), intended_start);
             let is_connected = match span.admit(slot, now) {
-                Admission::Recorded => self.operation(&mut session, slot, true),
-                Admission::WarmUp => self.operation(&mut session, slot, false),
+                Admission::Recorded => self.operation(session, slot, true),
+                Admission::WarmUp => self.operation(session, slot, false),
                 Admission::Unstarted => {
                     return self.recorder.unstarted(&[(intended_start, 1)], span.end());
                 }

@@ -55,7 +55,7 @@ pub(crate) fn timed_out() -> Failure {
     Failure::of(FailureKind::of_group("timeout", "timeout")).broken()
 }
 
-pub(super) fn panicked(payload: &(dyn Any + Send)) -> Failure {
+pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Failure {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let text = format!("panic: {}", text.unwrap_or("no text"));

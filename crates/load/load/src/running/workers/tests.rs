@@ -7,6 +7,7 @@ mod until;
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
+use crate::load::about::About;
 use crate::load::backend::Backend;
 use crate::load::blocking::BlockingTarget;
 use crate::load::target::{Done, Failure, Slot, Target};
@@ -148,8 +149,8 @@ impl Target for Told<Called> {
         self.calls(*session, slot).await
     }
 
-    fn name(&self) -> String {
-        "test".to_owned()
+    fn about(&self) -> About<'_> {
+        About::new().name("test")
     }
 }
 
@@ -164,8 +165,8 @@ impl BlockingTarget for Told<Result<Done, Failure>> {
         self.calls(*session, slot)
     }
 
-    fn name(&self) -> String {
-        "test".to_owned()
+    fn about(&self) -> About<'_> {
+        About::new().name("test")
     }
 }
 

@@ -4,9 +4,8 @@ use super::account::AccountObject;
 use crate::judged::verdict::Verdict;
 use crate::judged::whole::Whole;
 use crate::recorded::confidence::Confidence;
-use crate::shown::json::{IntervalObject, OwnObject, ResultsObject, own_times};
+use crate::shown::json::{IntervalObject, OwnTimesObject, ResultsObject};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The whole object.
@@ -28,7 +27,7 @@ pub(crate) struct WholeObject {
     #[serde(flatten)]
     results: Option<ResultsObject>,
     #[serde(flatten)]
-    own_times: BTreeMap<&'static str, OwnObject>,
+    own_times: OwnTimesObject,
 }
 
 /// The time of the load up to which a node has reported its results.
@@ -56,7 +55,7 @@ impl WholeObject {
             nodes_with_results: whole.told.given,
             nodes_with_results_so_far: whole.told.so_far.iter().map(SoFarObject::new).collect(),
             missed: whole.missed.clone(),
-            own_times: own_times(whole.own_times()),
+            own_times: OwnTimesObject::new(whole.own_times()),
             results: whole
                 .stats()
                 .map(|stats| ResultsObject::new(&Confidence::new(stats, &whole.over_time()))),

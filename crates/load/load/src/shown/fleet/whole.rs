@@ -6,7 +6,7 @@ use crate::judged::shortages;
 use crate::judged::whole::{Told, Whole};
 use crate::recorded::confidence::Confidence;
 use crate::shown::labels::LabelLines;
-use crate::shown::own_times::OwnTable;
+use crate::shown::own_times::{OwnTable, counter_line};
 use crate::shown::report::{MissedLines, errors, requests};
 use crate::shown::times::TimesTable;
 use std::fmt::{self, Display, Formatter};
@@ -49,6 +49,8 @@ impl Display for Whole {
                 }
             )?;
             write!(f, "{}", OwnTable(self.own_times()))?;
+            let counters = counter_line(self.own_times());
+            counters.iter().try_for_each(|counters| writeln!(f, "\n{counters}"))?;
             self.sentence().iter().try_for_each(|verdict| writeln!(f, "\nverdict   {verdict}"))?;
             let warnings = shortages::warnings(stats);
             warnings.iter().try_for_each(|warning| writeln!(f, "warning   {warning}"))?;

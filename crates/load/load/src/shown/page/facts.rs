@@ -5,7 +5,7 @@ use crate::console::human::{self, float, percent};
 use crate::console::secret::public;
 use crate::judged::summary::{Summary, Title};
 use crate::load::details::Traffic;
-use crate::load::own_times::OwnTimes;
+use crate::load::own_times::{OwnTimes, counters, timed};
 use crate::recorded::confidence::{Batched, Confidence};
 use crate::recorded::lateness::Lateness;
 use crate::recorded::percentiles::Sample;
@@ -157,12 +157,14 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
 
 /// The times of the parts of responses, if there are any.
 pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
-    let columns: Vec<_> = own.iter().map(|own| (own.part.name(), &own.times)).collect();
+    let columns: Vec<_> = timed(own).map(|own| (own.part.name(), &own.times)).collect();
+    let counters: Vec<_> = counters(own).map(|(name, value)| (name, count(value))).collect();
     html! {
         @if !columns.is_empty() { (quantiles(&columns)) }
-        @for own in own.iter().filter(|own| own.unknown > 0) {
-            p.note { (own.part.name()) ": unknown for " (count(own.unknown)) " responses." }
+        @for own in timed(own).filter(|own| own.untimed > 0) {
+            p.note { (own.part.name()) ": unknown for " (count(own.untimed)) " responses." }
         }
+        @if !counters.is_empty() { (rows(&counters)) }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::judged::headline::Headline;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::kind::FailureKind;
-use crate::load::own_times::{OwnTimes, Part};
+use crate::load::own_times::{Name, OwnTimes, Part};
 use crate::recorded::labels::tests::ended;
 use crate::shown::fixture::{empty, long};
 use hdrhistogram::Histogram;
@@ -152,6 +152,9 @@ fn verdicts() -> impl Strategy<Value = Verdict> {
     prop_oneof![2 => Just(OnSchedule), 4 => prop::sample::select(behind.to_vec()), 4 => prop::sample::select(failing.to_vec())]
 }
 
+const LONG: Part = Part::Trend(Name("a name that is longer than a column of the table"));
+const COUNTED: Part = Part::Counter(Name("events that a target counts on its own"));
+
 prop_compose! {
     fn judged()(
         verdict in verdicts(),
@@ -201,8 +204,9 @@ prop_compose! {
         let mut times = Histogram::new(3).unwrap();
         times.record_n(2_000_000, hz).unwrap();
         let parts = [Part::FirstByte, Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
+        let parts = [&parts[..own.min(4)], &[LONG, COUNTED][..own / 2]].concat();
         let own_times =
-            parts[..own.min(4)].iter().map(|part| OwnTimes { part: *part, times: times.clone(), unknown: 0 });
+            parts.iter().map(|part| OwnTimes { part: *part, times: times.clone(), untimed: 0 });
         Summary {
             own_times: own_times.collect(),
             stats,

@@ -118,7 +118,7 @@ impl StreamTimings {
         let empty = PARTS.map(|_| no_times());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = mem::replace(&mut *times, empty).into_iter();
-        taken.zip(PARTS).map(|(times, part)| OwnTimes { part, times, unknown: 0 }).collect()
+        taken.zip(PARTS).map(|(times, part)| OwnTimes { part, times, untimed: 0 }).collect()
     }
 }
 

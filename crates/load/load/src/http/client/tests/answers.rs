@@ -70,7 +70,7 @@ impl Servers {
             for _ in 0..2 {
                 let (got, _) = session.send(0, Nanos::ZERO).await;
                 for own in plan.kernel.iter().flat_map(KernelDelays::take) {
-                    let known = own.times.len() + own.unknown;
+                    let known = own.times.len() + own.untimed;
                     let told = format!("{name}: {:?} of {known}", own.part);
                     assert_eq!(known == 1, got.status.is_ok(), "{told}");
                 }

@@ -103,7 +103,7 @@ fn a_request_that_is_not_sent_yet_has_no_timestamp() {
     });
     assert_eq!(answer.status.unwrap().as_u16(), 200);
     let own = plan.kernel.iter().flat_map(KernelDelays::take);
-    let sent = own.filter(|own| own.part == Part::Sending).map(|own| own.unknown);
+    let sent = own.filter(|own| own.part == Part::Sending).map(|own| own.untimed);
     assert_eq!(sent.collect::<Vec<_>>(), [1]);
     drop(answered);
     server.join().unwrap();

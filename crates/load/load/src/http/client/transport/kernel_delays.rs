@@ -43,12 +43,12 @@ impl KernelDelays {
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),
-        None => own.unknown += 1,
+        None => own.untimed += 1,
     }
 }
 
 fn nothing() -> [OwnTimes; 2] {
-    [Part::Sending, Part::Reading].map(|part| OwnTimes { part, times: no_times(), unknown: 0 })
+    [Part::Sending, Part::Reading].map(|part| OwnTimes { part, times: no_times(), untimed: 0 })
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
         for delay in [None, of(0), of(10), of(11), of(u64::MAX)] {
             add(&mut own, delay, Duration::from_nanos(10));
         }
-        assert_eq!((own.times.len(), own.times.max(), own.unknown), (2, 10, 3));
+        assert_eq!((own.times.len(), own.times.max(), own.untimed), (2, 10, 3));
     }
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
         let delays = Delays { sending: Some(Duration::from_nanos(1)), reading: None };
         kernel.record(delays, Duration::from_nanos(1));
         for all in [[(1, 0), (0, 1)], [(0, 0); 2]] {
-            let taken = kernel.take().into_iter().map(|own| (own.times.len(), own.unknown));
+            let taken = kernel.take().into_iter().map(|own| (own.times.len(), own.untimed));
             assert_eq!(taken.collect::<Vec<_>>(), all);
         }
     }

@@ -8,7 +8,8 @@ mod csv;
 mod json_lines;
 mod lines;
 pub(crate) mod order;
-mod table;
+pub(crate) mod rows;
+pub(crate) mod table;
 
 use crate::console::input;
 use anyhow::Context;
@@ -16,7 +17,7 @@ use args::DataArgs;
 use order::Order;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-pub(crate) use table::{Data, shown};
+pub(crate) use table::Data;
 
 /// Reads the data file, if the options name one. `seed` determines the order of rows.
 ///

@@ -1,0 +1,101 @@
+//! The options of data as a group, for targets of your own.
+
+use super::builder::LoadError;
+use crate::load::data::args;
+use crate::load::data::rows::Rows;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use std::path::Path;
+
+const FILE: &str = "Take a row for each call from this CSV or JSON-lines file";
+
+/// The options `--data`, `--data-order` and `--data-end`, to be flattened into your options.
+///
+/// # Examples
+///
+/// ```no_run
+/// use nanopace_load::{About, DataArgs, Done, Failure, LoadError, Rows, Slot, Target};
+/// use std::process::ExitCode;
+///
+/// /// Looks users up
+/// #[derive(Debug, clap::Args)]
+/// struct Options {
+///     #[command(flatten)]
+///     data: DataArgs,
+/// }
+///
+/// struct Lookup {
+///     users: Rows,
+/// }
+///
+/// impl Target for Lookup {
+///     type Session = ();
+///
+///     async fn connect(&self, _index: usize) -> Result<(), Failure> {
+///         Ok(())
+///     }
+///
+///     async fn call(&self, _session: &mut (), slot: Slot) -> Result<Done, Failure> {
+///         let row = self.users.of(slot);
+///         let user = row.get("user").ok_or(Failure::new("no column user"))?;
+///         println!("look {user} up");
+///         Ok(Done::new())
+///     }
+///
+///     fn about(&self) -> About<'_> {
+///         // For `--data-end stop`.
+///         About::new().rows(&self.users)
+///     }
+/// }
+///
+/// fn main() -> ExitCode {
+///     nanopace_load::main(|options: &Options| {
+///         let users = options.data.rows()?.ok_or("write --data FILE")?;
+///         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Lookup { users })
+///     })
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DataArgs(args::DataArgs);
+
+impl DataArgs {
+    /// Reads the file of `--data`. Returns `None` without that option. The order of `--data-order shuffled` and `random`
+    /// is the same in each run.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is malformed, has no row, or has a value that is not UTF-8.
+    pub fn rows(&self) -> Result<Option<Rows>, LoadError> {
+        Ok(Rows::of_args(&self.0)?)
+    }
+}
+
+impl FromArgMatches for DataArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<DataArgs, Error> {
+        args::DataArgs::from_arg_matches(matches).map(DataArgs)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Args for DataArgs {
+    fn augment_args(command: Command) -> Command {
+        args::DataArgs::augment_args(command).mut_arg("data", |data| data.help(FILE))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        args::DataArgs::augment_args_for_update(command)
+    }
+}
+
+impl Rows {
+    /// Reads a file of rows, whose order is that of the file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is malformed, has no row, or has a value that is not UTF-8.
+    pub fn read(path: impl AsRef<Path>) -> Result<Rows, LoadError> {
+        Ok(Rows::of_file(path.as_ref())?)
+    }
+}
