@@ -27,6 +27,8 @@ pub struct Figure {
     pub holds: Option<bool>,
     /// The variation of the baseline between rounds, as a share of its median.
     pub spread: Option<f64>,
+    /// The range that contains the true ratio with a probability of 95 %, if there were many rounds.
+    pub range: Option<[f64; 2]>,
 }
 
 /// The side of its bound on which a figure must be.
@@ -52,6 +54,7 @@ impl Figure {
             sense: Sense::AtMost,
             holds: None,
             spread: None,
+            range: None,
         }
     }
 
@@ -66,6 +69,19 @@ impl Figure {
         }
     }
 
+    /// Many rounds of a candidate and a baseline that vary much between rounds. The figure is judged if the bound lies
+    /// outside of the range of the ratio.
+    #[must_use]
+    pub fn of_many_rounds(
+        name: &str,
+        unit: &'static str,
+        ours: &Samples,
+        baseline: &Samples,
+    ) -> Figure {
+        let range = Some(ours.ratio_range(baseline));
+        Figure { range, ..Figure::of_rounds(name, unit, ours, baseline) }
+    }
+
     /// Adds a bound and judges the figure against it.
     #[must_use]
     pub fn bound(mut self, sense: Sense, bound: f64) -> Figure {
@@ -74,8 +90,15 @@ impl Figure {
             Sense::AtMost => judged <= bound,
             Sense::AtLeast => judged >= bound,
         };
-        self.holds = self.spread.is_none_or(|spread| spread <= NOISY).then_some(holds);
+        self.holds = self.is_clear(bound).then_some(holds);
         Figure { bound: Some(bound), sense, ..self }
+    }
+
+    fn is_clear(&self, bound: f64) -> bool {
+        match self.range {
+            Some([low, high]) => !(low..=high).contains(&bound),
+            None => self.spread.is_none_or(|spread| spread <= NOISY),
+        }
     }
 
     /// Removes the verdict, because other programs used too much CPU time.

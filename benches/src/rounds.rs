@@ -37,9 +37,20 @@ impl Samples {
     /// cancels out.
     #[must_use]
     pub fn ratio_to(&self, baseline: &Samples) -> f64 {
-        let ratios: Vec<f64> =
-            self.0.iter().zip(&baseline.0).map(|(ours, bare)| ours / bare).collect();
-        quantile(&ratios, 0.5)
+        self.ratios_to(baseline).median()
+    }
+
+    /// The range that contains the true median of those ratios with a probability of 95 %, whatever their distribution
+    /// is: the number of ratios below the true median is binomial.
+    #[must_use]
+    pub fn ratio_range(&self, baseline: &Samples) -> [f64; 2] {
+        let ratios = self.ratios_to(baseline);
+        let aside = 0.98 / float(ratios.0.len() as u64).sqrt();
+        [0.5 - aside, 0.5 + aside].map(|part| quantile(&ratios.0, part.clamp(0.0, 1.0)))
+    }
+
+    fn ratios_to(&self, baseline: &Samples) -> Samples {
+        Samples(self.0.iter().zip(&baseline.0).map(|(ours, bare)| ours / bare).collect())
     }
 }
 
@@ -68,4 +79,18 @@ pub fn alternate(rounds: usize, candidates: &mut [&mut dyn FnMut() -> f64]) -> V
         }
     }
     samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 ratios of 1 to 100, in any order: 95 of 100 samples of a median lie between the 41st and the 60th.
+    #[test]
+    fn the_range_of_a_ratio_is_that_of_the_middle_ratios() {
+        let ours = Samples((0..100).map(|index| f64::from(index * 37 % 100 + 1) * 2.0).collect());
+        let [low, high] = ours.ratio_range(&Samples(vec![2.0; 100]));
+        assert!((40.0..=42.0).contains(&low) && (59.0..=61.0).contains(&high), "{low} {high}");
+        assert!((low..=high).contains(&ours.ratio_to(&Samples(vec![2.0; 100]))));
+    }
 }

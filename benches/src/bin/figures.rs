@@ -187,12 +187,11 @@ fn threads(show: &mut dyn FnMut(Figure)) {
         &mut [
             &mut || mega(sweep::bare(2, span)),
             &mut || mega(sweep::shared(2, span)),
-            &mut || mega(sweep::tried(2, span)),
             &mut || mega(sweep::lanes(1, span)),
             &mut || mega(sweep::lanes(2, span)),
         ],
     );
-    let [bare, shared, tried, lane, lanes] = &samples[..] else { unreachable!("five candidates") };
+    let [bare, shared, lane, lanes] = &samples[..] else { unreachable!("four candidates") };
     let name = "throughput of 2 lanes on 2 threads, compared with 2 threads on a bare word";
     show(Figure::of_rounds(name, "M/s", lanes, bare));
     let mut figure = |name, ours, baseline, bound| {
@@ -201,9 +200,21 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     figure("throughput of 2 lanes on 2 threads, compared with 1 lane", lanes, lane, 1.9);
     let name = "throughput of shared `acquire` on 2 threads, wait time read, compared with 2 threads on a bare word";
     figure(name, shared, bare, 0.65);
-    let name = "throughput of `try_acquire` on 2 threads, compared with `acquire` on 2 threads";
-    figure(name, tried, shared, 0.9);
+    tries(show);
     crowds(show);
+}
+
+/// Two threads that write one word run at one of several speeds, which changes from round to round. So there are many
+/// short rounds.
+fn tries(show: &mut dyn FnMut(Figure)) {
+    let span = Duration::from_millis(30);
+    let mega = |work: Work| work.per_second() / 1e6;
+    let samples = alternate(
+        61,
+        &mut [&mut || mega(sweep::shared(2, span)), &mut || mega(sweep::tried(2, span))],
+    );
+    let name = "throughput of `try_acquire` on 2 threads, compared with `acquire` on 2 threads";
+    show(Figure::of_many_rounds(name, "M/s", &samples[1], &samples[0]).bound(AtLeast, 0.9));
 }
 
 /// Many more threads than cores.
@@ -273,10 +284,17 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
         let median = |of: &dyn Fn(&(Starts, Starts)) -> f64| {
             Samples(rounds.iter().map(of).collect()).median()
         };
-        for (part, name, bound) in [(0.5, "p50", 150.0), (0.9, "p90", 300.0)] {
+        // Where sleeps are slow, as on most virtual machines, only the median has a bound.
+        let is_fast = median(&|round| quantile(&round.0.late_ns, 0.5)) < 5_000.0;
+        let bounds = if is_fast { [Some(150.0), Some(300.0)] } else { [Some(500.0), None] };
+        for ((part, name), bound) in [(0.5, "p50"), (0.9, "p90")].into_iter().zip(bounds) {
             let late = median(&|round| quantile(&round.1.late_ns, part));
             let name = format!("lateness at {text}, hybrid, {name}");
-            show(Figure::plain(&name, "ns", late).bound(AtMost, bound));
+            let figure = Figure::plain(&name, "ns", late);
+            show(match bound {
+                Some(bound) => figure.bound(AtMost, bound),
+                None => figure,
+            });
         }
         let cpu = |of: &dyn Fn(&(Starts, Starts)) -> f64| Samples(rounds.iter().map(of).collect());
         let (bare, ours) = (cpu(&|round| round.0.cpu * 100.0), cpu(&|round| round.1.cpu * 100.0));
