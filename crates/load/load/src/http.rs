@@ -176,7 +176,8 @@ impl Backend for Http {
     async fn call(&self, session: &mut Session, slot: Slot) -> Result<Done, Failure> {
         session.is_recorded = slot.is_recorded();
         if let Some(scenario) = self.plan.scenario(slot.number()) {
-            return scenario::run::run(scenario, session, slot).await;
+            // Boxed, so that the call of a single request has no room for this future.
+            return Box::pin(scenario::run::run(scenario, session, slot)).await;
         }
         if let Some(streams) = &self.streams {
             return self.call_for_items(streams, session, slot).await;
@@ -238,6 +239,10 @@ impl Backend for Http {
 
     fn keeps_to_timeout(&self) -> bool {
         true
+    }
+
+    fn is_local(&self) -> bool {
+        self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
     /// At low rates a request takes up to 70 us of CPU time on a virtual machine, most of it for waking up.

@@ -95,6 +95,11 @@ pub(crate) trait Backend: Send + Sync + 'static {
         false
     }
 
+    /// Whether the target is known to run on this machine.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// Returns how many calls per second a thread makes with ease. `None` if unknown.
     fn calls_per_thread(&self) -> Option<f64> {
         None

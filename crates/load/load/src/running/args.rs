@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Send from this many threads, each with its own connections [default: one per core; over HTTP at a constant rate, at most one for each 10 000 requests per second]
+    /// Send from this many threads [default: one per core; fewer for a local server or a low rate]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 

@@ -23,6 +23,9 @@ use tokio::time;
 /// How many connections a thread opens at the same time.
 const AT_ONCE: usize = 64;
 
+/// This many sessions keep a thread awake.
+const FEW: usize = 8;
+
 /// How often to check whether threads have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
@@ -37,9 +40,9 @@ struct Thread {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads. By default there is a thread for each core, but no more than a load of `hz` calls per
-/// second needs: with fewer threads, each wakes less often for the same calls. A session whose calls block has a thread
-/// of its own.
+/// Spreads sessions over threads. By default there is a thread for each core. If the target runs on this machine as
+/// well, half of the cores are left to it. There are no more threads than a load of `hz` calls per second needs: with
+/// fewer threads, each wakes less often for the same calls. A session whose calls block has a thread of its own.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -51,8 +54,15 @@ pub(crate) fn sessions(
         return vec![1; sessions];
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let needed = hz.zip(target.calls_per_thread()).map_or(cores, |(hz, each)| needed(hz, each));
-    spread(sessions, threads.map_or(cores.min(needed), usize::from).min(sessions))
+    let own = if target.is_local() { beside_target(cores, sessions) } else { cores };
+    let needed = hz.zip(target.calls_per_thread()).map_or(own, |(hz, each)| needed(hz, each));
+    spread(sessions, threads.map_or(own.min(needed), usize::from).min(sessions))
+}
+
+/// How many threads there are on `cores` that the target uses as well. A few sessions sleep most of the time; with more
+/// threads, the cores are awake more often.
+fn beside_target(cores: usize, sessions: usize) -> usize {
+    if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
 
 /// How many threads `hz` calls per second need, if one makes `each` calls per second.
@@ -235,6 +245,14 @@ fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_on_this_machine_has_half_of_the_cores() {
+        for (cores, sessions, threads) in [(1, 64, 1), (2, 7, 2), (2, 8, 1), (3, 64, 1), (8, 16, 4)]
+        {
+            assert_eq!(beside_target(cores, sessions), threads, "{cores} {sessions}");
+        }
+    }
 
     #[test]
     fn a_small_load_needs_one_thread() {

@@ -66,6 +66,11 @@ impl Addresses {
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
     }
 
+    /// Whether all addresses are this machine's own, for itself only.
+    pub(crate) fn are_local(&self) -> bool {
+        self.all.iter().all(|address| address.ip().is_loopback())
+    }
+
     /// Opens a connection to one of the addresses with `connect`. If all attempts fail, returns the one that reveals
     /// most about the server. `within` is the time for all attempts; the caller enforces it.
     pub(crate) async fn connect<S: Send, F>(

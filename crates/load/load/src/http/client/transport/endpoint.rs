@@ -103,6 +103,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether the server, or its proxy, is reached without a network.
+    pub(crate) fn is_local(&self) -> bool {
+        self.addresses().is_none_or(Addresses::are_local)
+    }
+
     /// The server's addresses, if it is reached over TCP.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
