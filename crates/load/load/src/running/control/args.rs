@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct ControlArgs {
-    /// Serve status, metrics and commands over HTTP at this address, as in 127.0.0.1:9100; port 0 is any free port
+    /// Serve status, metrics and commands over HTTP at this address, as in 127.0.0.1:9100; port 0 chooses a free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) control: Option<SocketAddr>,
 

@@ -15,12 +15,12 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) otlp: Option<Uri>,
 
-    /// Send metrics this often, and at the end
+    /// Send metrics at this interval, and at the end of the run
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, requires = "otlp")]
     pub(crate) otlp_interval: Duration,
 }
 
-/// The shortest interval. Within a shorter one, the figures do not change.
+/// The shortest interval that `--otlp-interval` accepts. The figures are not updated more often.
 const SHORTEST: Duration = Duration::from_millis(250);
 
 /// The path of metrics in the protocol.
