@@ -21,7 +21,7 @@ pub(crate) struct Disturbance {
 }
 
 impl Disturbance {
-    /// Whether the disturbance is too large to draw conclusions about the machine.
+    /// Returns whether the disturbance is too large to draw conclusions about the machine.
     pub(crate) fn is_too_much(self) -> bool {
         [self.by_others, self.in_hiccups].into_iter().flatten().any(|share| share > MOST_TAKEN)
     }

@@ -30,7 +30,7 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// The first tenth of the time. In this tenth, the thread learns how long it can sleep, and caches fill.
+    /// Returns the first tenth of the time. In this tenth, the thread learns how long it can sleep, and caches fill.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
@@ -174,7 +174,8 @@ fn cpu_since(before: Option<Duration>) -> Option<Duration> {
     Some(cpu_time()?.saturating_sub(before?))
 }
 
-/// A histogram with three significant digits. It allocates all its memory now, so that recording causes no gaps.
+/// Returns a histogram with three significant digits. It allocates all its memory now, so that recording causes no
+/// gaps.
 fn histogram() -> Histogram<u64> {
     const MOST_NS: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, MOST_NS, 3)

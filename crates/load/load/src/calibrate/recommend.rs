@@ -63,7 +63,7 @@ const MOST_LATENESS: f64 = 0.25;
 const REFERENCE_HZ: f64 = 10_000.0;
 
 impl LimitedBy {
-    /// The name of the limit, as it follows "limited by" in a report.
+    /// Returns the name of the limit, as it follows "limited by" in a report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LimitedBy::Lateness => "lateness",

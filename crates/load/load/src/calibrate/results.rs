@@ -106,20 +106,21 @@ impl Results {
         }
     }
 
-    /// The cost of sleeping, from the measurement that is most similar to the engine's sleeps; `None` if it is unknown.
+    /// Returns the cost of sleeping, from the measurement that is most similar to the engine's sleeps, or `None` if
+    /// it is unknown.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
     }
 
-    /// The share of a core that was used for sleeping at `hz` starts per second.
+    /// Returns the share of a core that was used for sleeping at `hz` starts per second.
     pub(crate) fn sleep_share_at(&self, hz: u32) -> Option<f64> {
         let starts =
             self.starts.iter().find(|starts| starts.pause == Pause::Sleep && starts.hz == hz);
         starts.and_then(|starts| starts.cpu_share)
     }
 
-    /// The share of time taken from the threads that never sleep.
+    /// Returns the share of time taken from the threads that never sleep.
     pub(crate) fn disturbance(&self) -> Disturbance {
         let starts =
             self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
@@ -133,7 +134,7 @@ impl Results {
         }
     }
 
-    /// The highest rates with even gaps. Uses the measurement at the highest rate for each way to pause.
+    /// Returns the highest rates with even gaps. Uses the measurement at the highest rate for each way to pause.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -146,7 +147,7 @@ impl Results {
             .collect()
     }
 
-    /// The recommended way to pause; `None` before everything is measured, or if the disturbance was too
+    /// Returns the recommended way to pause, or `None` before everything is measured, or if the disturbance was too
     /// strong.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.disturbance().is_too_much() {
@@ -164,13 +165,13 @@ impl Starts {
 }
 
 impl Spinning {
-    /// The number of gaps of at least this length.
+    /// Returns the number of gaps of at least this length.
     pub(crate) fn gaps_from(&self, least: Duration) -> u64 {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
         self.gaps.count_between(least_ns, u64::MAX)
     }
 
-    /// The share of the time that passed in gaps above [`HICCUP`].
+    /// Returns the share of the time that passed in gaps above [`HICCUP`].
     pub(crate) fn share_lost(&self) -> f64 {
         if self.duration.is_zero() {
             0.0
@@ -201,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The results of a machine without disturbance.
+    /// Returns the results of a machine without disturbance.
     fn quiet() -> Results {
         let ways =
             [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];

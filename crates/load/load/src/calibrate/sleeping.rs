@@ -16,18 +16,19 @@ pub(crate) struct Sleeping {
 pub(crate) const CLUMPED_HZ: [u32; 2] = [100_000, 1_000_000];
 
 impl Sleeping {
-    /// The length of a clump: the time between two wake-ups at which sleeping uses exactly its share of a core.
+    /// Returns the length of a clump: the time between two wake-ups at which sleeping uses exactly its share of a
+    /// core.
     pub(crate) fn clump(self) -> Duration {
         self.cost.div_f64(Pause::DEFAULT_SLEEP_SHARE)
     }
 
-    /// The rate above which starts come in clumps. Above it, starts are closer together than [`Pause::CLUMPED_BELOW`],
-    /// and closer than the share of a core allows for separate sleeps.
+    /// Returns the rate above which starts come in clumps. Above it, starts are closer together than
+    /// [`Pause::CLUMPED_BELOW`], and closer than the share of a core allows for separate sleeps.
     pub(crate) fn clumped_above_hz(self) -> f64 {
         1.0 / self.clump().min(Pause::CLUMPED_BELOW).as_secs_f64()
     }
 
-    /// The number of starts in a clump, rounded.
+    /// Returns the number of starts in a clump, rounded.
     pub(crate) fn starts_at(self, hz: u32) -> u128 {
         ((self.clump().as_nanos() * u128::from(hz) + 500_000_000) / 1_000_000_000).max(1)
     }

@@ -37,7 +37,7 @@ pub(crate) fn all() -> Vec<Step> {
 }
 
 impl Step {
-    /// The step's share of the time, relative to the other steps.
+    /// Returns the step's share of the time, relative to the other steps.
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,

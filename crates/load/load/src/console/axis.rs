@@ -15,7 +15,7 @@ const UNITS: [(&str, u64, &[u64]); 7] = [
     ("d", 86_400_000_000_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000]),
 ];
 
-/// A count to three digits: `12.3k`.
+/// Returns a count to three digits: `12.3k`.
 pub(crate) fn short_count(count: f64) -> String {
     if count < 1e9 {
         human::short_hz(count).trim_end_matches("/s").to_owned()
@@ -24,7 +24,7 @@ pub(crate) fn short_count(count: f64) -> String {
     }
 }
 
-/// A round count as a label of an axis: `2k`, where [`short_count`] returns `2.00k`.
+/// Returns a round count as a label of an axis: `2k`, where [`short_count`] returns `2.00k`.
 pub(crate) fn round_count(count: f64) -> String {
     let short = short_count(count);
     let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
@@ -61,12 +61,12 @@ impl TimeAxis {
         TimeAxis { end_ns, step_ns, unit }
     }
 
-    /// The unit of the labels: its name, and its length in seconds.
+    /// Returns the unit of the labels: its name, and its length in seconds.
     pub(crate) fn unit(self) -> (&'static str, f64) {
         (self.unit.0, human::float(self.unit.1) * 1e-9)
     }
 
-    /// The ticks, each with its position as a share of the axis, and its label.
+    /// Returns the ticks, each with its position as a share of the axis, and its label.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.end_ns / self.step_ns).map(move |tick| {
             let ns = tick * self.step_ns;
@@ -98,12 +98,12 @@ impl ValueAxis {
         ValueAxis { step, steps: steps.unwrap_or(wanted) }
     }
 
-    /// The position of a value, as a share of the axis.
+    /// Returns the position of a value, as a share of the axis.
     pub(crate) fn part(self, value: f64) -> f64 {
         (value / self.step / human::float(self.steps)).clamp(0.0, 1.0)
     }
 
-    /// The round values, from zero up.
+    /// Returns the round values, from zero up.
     pub(crate) fn ticks(self) -> impl Iterator<Item = f64> {
         (0..=self.steps).map(move |tick| human::float(tick) * self.step)
     }
@@ -127,7 +127,7 @@ impl LogTimeAxis {
         LogTimeAxis { from_ns, to_ns }
     }
 
-    /// The position of a time, as a share of the axis.
+    /// Returns the position of a time, as a share of the axis.
     pub(crate) fn part(self, ns: u64) -> f64 {
         let [from, to, at] = [self.from_ns, self.to_ns, ns.max(1)].map(|ns| human::float(ns).ln());
         ((at - from) / (to - from)).clamp(0.0, 1.0)

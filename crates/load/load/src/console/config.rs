@@ -67,7 +67,7 @@ fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     }
 }
 
-/// The configuration to print, if `--print-config` was given.
+/// Returns the configuration to print, if `--print-config` was given.
 pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     match run_matches(matches) {
         Some(run) if run.get_flag(PRINT_CONFIG) => {
@@ -77,17 +77,17 @@ pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Optio
     }
 }
 
-/// The configuration file, if one was given.
+/// Returns the configuration file, if one was given.
 pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
     run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
 
-/// All options of a run that have a value.
+/// Returns all options of a run that have a value.
 pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
 }
 
-/// The names of the options of a run that were given on the command line, in the file or in the environment.
+/// Returns the names of the options of a run that were given on the command line, in the file or in the environment.
 pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(run) = run_matches(matches) else { return names };
@@ -100,7 +100,7 @@ pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String>
     names
 }
 
-/// Whether an option with this name is on the command line or in the file.
+/// Returns whether an option with this name is on the command line or in the file.
 pub(crate) fn is_set(matches: &ArgMatches, id: &str) -> bool {
     let command = matches.subcommand().map_or(matches, |(_, command)| command);
     command.value_source(id) == Some(ValueSource::CommandLine)
@@ -141,7 +141,7 @@ fn about_files() -> [Arg; 2] {
     [config, print]
 }
 
-/// The option that cancels a flag.
+/// Returns the option that cancels a flag.
 fn negation(flag: &Arg) -> Option<Arg> {
     let name = negation_of(flag)?;
     let negation = Arg::new(&name).long(&name).action(ArgAction::SetTrue).hide(true);
@@ -153,7 +153,7 @@ fn negation_of(flag: &Arg) -> Option<String> {
     name.map(|name| format!("no-{name}"))
 }
 
-/// All options of the groups that contain this option and allow only one.
+/// Returns all options of the groups that contain this option and allow only one.
 fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'options Arg> {
     let mut groups = options.get_groups().cloned();
     let group = groups.find(|group| {
@@ -163,13 +163,13 @@ fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'opt
     options.get_arguments().filter(|other| is_in(other.get_id())).collect()
 }
 
-/// Whether an option, or the option that cancels it, is on the command line.
+/// Returns whether an option, or the option that cancels it, is on the command line.
 fn is_given(option: &Arg, run: &ArgMatches) -> bool {
     let ids = negation_of(option).into_iter().chain([option.get_id().to_string()]);
     ids.into_iter().any(|id| run.value_source(&id) == Some(ValueSource::CommandLine))
 }
 
-/// The run's subcommand, or the command itself if it has no such subcommand.
+/// Returns the run's subcommand, or the command itself if it has no such subcommand.
 fn options(command: &Command) -> &Command {
     command.find_subcommand(RUN).unwrap_or(command)
 }
@@ -183,7 +183,7 @@ fn named_options(command: &Command) -> Command {
     options(command).clone().bin_name(name)
 }
 
-/// The options that were given for a run; `None` for another subcommand.
+/// Returns the options that were given for a run, or `None` for another subcommand.
 fn run_matches(matches: &ArgMatches) -> Option<&ArgMatches> {
     match matches.subcommand() {
         None => Some(matches),
@@ -198,7 +198,7 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// A command with one option of every kind.
+    /// Returns a command with one option of every kind.
     fn command() -> Command {
         let value = |name: &'static str| Arg::new(name).long(name).value_name("VALUE");
         let options = [

@@ -3,14 +3,14 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-/// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
+/// Returns a time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
 #[must_use]
 pub(crate) fn time(time: Duration) -> String {
     let (value, unit) = with_unit(time);
     if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
 }
 
-/// A time of two minutes or more in whole seconds, such as `2days 1h 2m 3s`; a shorter time to three digits.
+/// Returns a time of two minutes or more in whole seconds, such as `2days 1h 2m 3s`; a shorter time to three digits.
 #[must_use]
 pub(crate) fn long_time(long: Duration) -> String {
     const DAY: u64 = 86_400;
@@ -24,7 +24,7 @@ pub(crate) fn long_time(long: Duration) -> String {
     }
 }
 
-/// A time to two digits: `62us`, `2.0s`.
+/// Returns a time to two digits: `62us`, `2.0s`.
 #[must_use]
 pub(crate) fn rough_time(time: Duration) -> String {
     let (value, unit) = with_unit(time);
@@ -53,13 +53,13 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
     }
 }
 
-/// A rate per second: four decimals below 10/s, one decimal from there on.
+/// Returns a rate per second: four decimals below 10/s, one decimal from there on.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
     hz_beside(hz, hz)
 }
 
-/// A rate per second, with as many decimals as the greater rate shown with it.
+/// Returns a rate per second, with as many decimals as the greater rate shown with it.
 #[must_use]
 pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
     // 9.99999 is rounded to 10.0, so it gets one decimal.
@@ -73,7 +73,7 @@ pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
     [first, second].map(|hz| hz_beside(hz, first.max(second)))
 }
 
-/// A count with its noun: `1 request`, `2 requests`.
+/// Returns a count with its noun: `1 request`, `2 requests`.
 #[must_use]
 pub(crate) fn count(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
@@ -81,7 +81,7 @@ pub(crate) fn count(count: impl Display, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// A rate per second to three digits, in at most nine characters: `33.3k/s`.
+/// Returns a rate per second to three digits, in at most nine characters: `33.3k/s`.
 #[must_use]
 pub(crate) fn short_hz(hz: f64) -> String {
     match hz {
@@ -99,7 +99,7 @@ pub(crate) fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// A share as a percentage.
+/// Returns a share as a percentage.
 #[must_use]
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)

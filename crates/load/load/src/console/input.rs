@@ -9,7 +9,7 @@ pub(super) const STDIN: &str = "/dev/stdin";
 /// The other names of standard input.
 const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Whether this path names standard input.
+/// Returns whether this path names standard input.
 #[must_use]
 pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))

@@ -40,12 +40,12 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// A flag that the first interrupt sets.
+    /// Returns a flag that the first interrupt sets.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }
 
-    /// Whether an interrupt has happened.
+    /// Returns whether an interrupt has happened.
     pub(crate) fn is_triggered(&self) -> bool {
         // Relaxed: as in `trigger`; nothing is published through the flag.
         self.asked.load(Ordering::Relaxed)

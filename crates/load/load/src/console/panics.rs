@@ -56,7 +56,7 @@ fn is_hidden(panic: &PanicHookInfo<'_>) -> bool {
     IS_CAUGHT.get() && !ends && !(is_first(panic.location()) && alternate::turn().is_none())
 }
 
-/// Whether this is the first caught panic from this place.
+/// Returns whether this is the first caught panic from this place.
 fn is_first(place: Option<&Location<'_>>) -> bool {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.insert(place.map(Location::to_string).unwrap_or_default())

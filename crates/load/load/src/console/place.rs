@@ -13,7 +13,7 @@ const STREAMS: [&str; 2] = ["/dev", "/proc"];
 /// The largest number of links that are followed to a file.
 const MOST_LINKS: u32 = 40;
 
-/// Whether this path names standard output.
+/// Returns whether this path names standard output.
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))

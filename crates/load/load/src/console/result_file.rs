@@ -33,7 +33,7 @@ impl ResultFile {
         place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether the results go to standard output.
+    /// Returns whether the results go to standard output.
     #[must_use]
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.0, Place::Stdout)
@@ -127,7 +127,8 @@ fn permissions(path: &Path) -> fs::Permissions {
     fs::metadata(path).map_or_else(usual, |old| old.permissions())
 }
 
-/// Whether the old file can be replaced by the new one: both have the same owners, and the old one has no other name.
+/// Returns whether the old file can be replaced by the new one: both have the same owners, and the old one has no
+/// other name.
 #[cfg(unix)]
 fn is_like(new: &File, old: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -100,7 +100,7 @@ pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Op
     Ok(Some(page.render_help().to_string()))
 }
 
-/// The topics of the program with this definition.
+/// Returns the topics of the program with this definition.
 fn topics(definition: &Command) -> impl Iterator<Item = &'static Topic> {
     let has = |id: &str| definition.get_arguments().any(|option| option.get_id() == id);
     TOPICS.iter().filter(move |topic| has(topic.option))

@@ -64,7 +64,7 @@ fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 
-/// The options that define requests, each with whether it was given.
+/// Returns the options that define requests, each with whether it was given.
 fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {
     let RequestArgs { url, targets, scenario, client, .. } = args;
     [

@@ -172,7 +172,7 @@ fn think_time(text: &str) -> Result<Duration, String> {
     is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
 }
 
-/// The condition that a value must meet for this use.
+/// Returns the condition that a value must meet for this use.
 fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
     match (place, form) {
         (Place::Header, _) => fits_header,

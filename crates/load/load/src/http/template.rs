@@ -60,17 +60,17 @@ pub(crate) struct Template {
     pieces: Vec<Piece>,
 }
 
-/// Whether a placeholder with this name is built in.
+/// Returns whether a placeholder with this name is built in.
 pub(crate) fn is_known(name: &str) -> bool {
     ALONE.contains(&name) || example(name).is_some()
 }
 
-/// Whether a text may contain placeholders. Bytes that are not UTF-8 contain none.
+/// Returns whether a text may contain placeholders. Bytes that are not UTF-8 contain none.
 pub(crate) fn is_one(text: &[u8]) -> bool {
     has_open(text) && std::str::from_utf8(text).is_ok()
 }
 
-/// Whether the bytes contain the start of a placeholder.
+/// Returns whether the bytes contain the start of a placeholder.
 pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
@@ -160,12 +160,12 @@ impl Template {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));
     }
 
-    /// The segments of a path that can become `.` or `..`.
+    /// Returns the segments of a path that can become `.` or `..`.
     pub(crate) fn dots(&self) -> Vec<Part> {
         dots::parts(&self.pieces)
     }
 
-    /// The taken values that the template uses, each with its form.
+    /// Returns the taken values that the template uses, each with its form.
     pub(crate) fn taken(&self) -> impl Iterator<Item = (usize, Form)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Taken(index, form) => Some((*index, *form)),
@@ -173,12 +173,12 @@ impl Template {
         })
     }
 
-    /// Whether filling the template twice for the same slot gives the same text.
+    /// Returns whether filling the template twice for the same slot gives the same text.
     pub(crate) fn is_steady(&self) -> bool {
         self.pieces.iter().all(Piece::is_steady)
     }
 
-    /// The columns that the template uses in this form.
+    /// Returns the columns that the template uses in this form.
     pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(move |piece| match piece {
             Piece::Column(column, its) if *its == form => Some(*column),
@@ -275,7 +275,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// An example for a placeholder with an argument; `None` if no such placeholder has this name.
+/// Returns an example for a placeholder with an argument, or `None` if no such placeholder has this name.
 fn example(name: &str) -> Option<&'static str> {
     WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
 }

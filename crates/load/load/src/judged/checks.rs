@@ -102,10 +102,10 @@ pub(crate) fn own(stats: &OperationStats, reported: Percentile) -> Option<Findin
     Some(Finding { check: "own", is_well: share.max(beside) <= MOST_OWN, text })
 }
 
-/// An upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay of a start is part of its
-/// wait time, so its percentile is at most that of the wait times. Slots that never started may have waited for any
-/// time. The percentile is also at most the mean delay of all slots, divided by the share of slots beyond the
-/// percentile (Markov's inequality). For responses that wait for the CPU, only the mean delay is known.
+/// Returns an upper bound, in nanoseconds, for a percentile of the generator's own delay. The delay of a start is
+/// part of its wait time, so its percentile is at most that of the wait times. Slots that never started may have
+/// waited for any time. The percentile is also at most the mean delay of all slots, divided by the share of slots
+/// beyond the percentile (Markov's inequality). For responses that wait for the CPU, only the mean delay is known.
 fn own_at_most(stats: &OperationStats, reported: Percentile) -> f64 {
     let each = |seconds: f64, of: u64| seconds * 1e9 / float(of.max(1));
     let due = stats.response.len();
@@ -192,7 +192,7 @@ mod tests {
         assert!(super::poisson(few).is_well);
     }
 
-    /// The statistics of 100 requests with response times of 10 ms, all of which started 4 ms late.
+    /// Returns the statistics of 100 requests with response times of 10 ms, all of which started 4 ms late.
     fn late(generator: f64, queued_ms: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         stats.response.record_n(10_000_000, 100).unwrap();

@@ -102,7 +102,7 @@ impl Row {
         Row { figure, sides, difference: Some(difference), word }
     }
 
-    /// The difference relative to the first side; `None` if the value of the first side is zero.
+    /// Returns the difference relative to the first side, or `None` if the value of the first side is zero.
     pub(crate) fn relative(&self) -> Option<Difference> {
         let first = self.sides[0].filter(|first| first.value > 0.0)?.value;
         let Difference { by, low, high } = self.difference?;
@@ -133,7 +133,7 @@ impl Word {
         }
     }
 
-    /// The name of the result in JSON.
+    /// Returns the name of the result in JSON.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Word::Faster => "faster",

@@ -100,28 +100,28 @@ impl Criterion {
         Criterion { figure, label: None, operator: Operator::AtMost, limit }
     }
 
-    /// Whether the criterion is about `errors` or `failed` of all requests.
+    /// Returns whether the criterion is about `errors` or `failed` of all requests.
     pub(crate) fn names_errors(&self) -> bool {
         self.label.is_none()
             && matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
     }
 
-    /// Whether the criterion is about how much of the load was started.
+    /// Returns whether the criterion is about how much of the load was started.
     pub(crate) fn names_load(&self) -> bool {
         self.figure.is_about_load()
     }
 
-    /// Whether the criterion is about the ratio.
+    /// Returns whether the criterion is about the ratio.
     pub(crate) fn names_ratio(&self) -> bool {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
-    /// The part of responses whose times the criterion is about, if any.
+    /// Returns the part of responses whose times the criterion is about, if any.
     pub(crate) fn part(&self) -> Option<Part> {
         self.figure.part()
     }
 
-    /// Whether a higher rate can only break the criterion. If so, there is a highest rate at which it holds.
+    /// Returns whether a higher rate can only break the criterion. If so, there is a highest rate at which it holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
@@ -130,22 +130,22 @@ impl Criterion {
         }
     }
 
-    /// Whether the criterion would hold if no request had waited for its start.
+    /// Returns whether the criterion would hold if no request had waited for its start.
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// The share of requests that decides the criterion: for a 99th percentile, one hundredth. `None` if all requests
-    /// count.
+    /// Returns the share of requests that decides the criterion: for a 99th percentile, one hundredth. Returns `None`
+    /// if all requests count.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// How many of `requests` requests may fail. With more failures, the criterion cannot hold, whatever happens to the
-    /// others.
+    /// Returns how many of `requests` requests may fail. With more failures, the criterion cannot hold, whatever
+    /// happens to the others.
     pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
         let most = match self.figure {
             Figure::Single(Single::Errors) => self.limit.value * requests,
@@ -155,7 +155,7 @@ impl Criterion {
         (self.label.is_none() && self.breaks_above_a_rate()).then_some(most)
     }
 
-    /// The name of the figure, with its label.
+    /// Returns the name of the figure, with its label.
     pub(crate) fn name(&self) -> String {
         let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
         format!("{}{}", self.figure, label.unwrap_or_default())
@@ -168,20 +168,20 @@ impl Criterion {
         }
     }
 
-    /// The value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound is known,
-    /// this is the lower bound.
+    /// Returns the value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound
+    /// is known, this is the lower bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
 
-    /// The limit, if it is a time.
+    /// Returns the limit, if it is a time.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let is_time = self.figure.unit() == Unit::Time;
         let limit = Duration::try_from_secs_f64(self.limit.value * 1e-9);
         limit.ok().filter(|_| is_time)
     }
 
-    /// The value of the figure in a run, for people. Rounding keeps the value on its side of the limit.
+    /// Returns the value of the figure in a run, for people. Rounding keeps the value on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }

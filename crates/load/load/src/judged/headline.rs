@@ -56,7 +56,7 @@ impl Display for Headline {
     }
 }
 
-/// The warnings of a run, and the findings of its checks.
+/// Returns the warnings of a run, and the findings of its checks.
 pub(crate) fn cautions(summary: &Summary) -> impl Iterator<Item = &str> {
     let found = summary.findings.iter().filter(|found| !found.is_well);
     summary.warnings.iter().map(String::as_str).chain(found.map(|found| found.text.as_str()))

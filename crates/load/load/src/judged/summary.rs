@@ -208,24 +208,24 @@ impl Summary {
         }
     }
 
-    /// The confidence intervals of the times.
+    /// Returns the confidence intervals of the times.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(&self.stats, &self.over_time)
     }
 
-    /// The number of items in responses, if items were counted.
+    /// Returns the number of items in responses, if items were counted.
     pub(crate) fn items(&self) -> Option<u64> {
         let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
         let items = self.stats.traffic.items;
         (items > 0 || is_looked_for).then_some(items)
     }
 
-    /// The verdict in sentences.
+    /// Returns the verdict in sentences.
     pub(crate) fn sentence(&self) -> String {
         self.verdict.sentence(&self.stats.lateness)
     }
 
-    /// Whether this check found something that makes the figures doubtful.
+    /// Returns whether this check found something that makes the figures doubtful.
     pub(crate) fn has_caution(&self, check: &str) -> bool {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
@@ -258,17 +258,17 @@ impl Summary {
         self.required.push(required);
     }
 
-    /// The ratio; `None` if no slot was due.
+    /// Returns the ratio, or `None` if no slot was due.
     pub(crate) fn known_ratio(&self) -> Option<f64> {
         (self.stats.due() > 0).then_some(self.ratio)
     }
 
-    /// The share of operations that failed; `None` if none was started.
+    /// Returns the share of operations that failed, or `None` if none was started.
     pub(crate) fn known_errors(&self) -> Option<f64> {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
-    /// The figures that criteria can name, without their confidence intervals.
+    /// Returns the figures that criteria can name, without their confidence intervals.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
@@ -296,7 +296,7 @@ impl Summary {
     }
 }
 
-/// The results of the run's checks of itself.
+/// Returns the results of the run's checks of itself.
 fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = results.randomness.map(checks::poisson);
     let starts = starts.or_else(|| results.gaps.map(checks::even));
@@ -338,7 +338,7 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-/// The reason why nothing was recorded.
+/// Returns the reason why nothing was recorded.
 fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
@@ -406,12 +406,12 @@ fn holding(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Whether `count` is at least 1 % of the responses.
+/// Returns whether `count` is at least 1 % of the responses.
 fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
     count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
-/// A rate over this time; 0 if the time is zero.
+/// Returns a rate over this time; 0 if the time is zero.
 fn per_second(slots: f64, time: Duration) -> f64 {
     share(slots, time.as_secs_f64(), 0.0)
 }
@@ -463,7 +463,8 @@ mod tests {
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
-    /// The summary of a run with lateness caused by the target, by the generator, and by other programs on its CPUs.
+    /// Returns the summary of a run with lateness caused by the target, by the generator, and by other programs on
+    /// its CPUs.
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
         let mut stats = OperationStats::new();
         let wait = Duration::from_secs(1);

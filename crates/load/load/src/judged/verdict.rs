@@ -97,7 +97,7 @@ const MOST_LATE: f64 = 0.01;
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
-    /// The verdict on a run.
+    /// Returns the verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
         let small = HICCUP.max(evidence.service_p99 / 10);
         let is_in_time = evidence.wait_p99 <= small && evidence.late <= MOST_LATE;
@@ -121,8 +121,8 @@ impl Verdict {
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// The cause with most of the lateness; `None` if no cause has most. Without any lateness, only the generator can
-    /// be the cause.
+    /// Returns the cause with most of the lateness, or `None` if no cause has most. Without any lateness, only the
+    /// generator can be the cause.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -134,12 +134,12 @@ impl Verdict {
         }
     }
 
-    /// Whether the run was on schedule, or a closed loop, and few requests failed.
+    /// Returns whether the run was on schedule, or a closed loop, and few requests failed.
     pub(crate) fn is_well(self) -> bool {
         matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
     }
 
-    /// The verdict in one line, for a run with this lateness.
+    /// Returns the verdict in one line, for a run with this lateness.
     pub(crate) fn headline(self, lateness: &Lateness) -> String {
         let text = match self {
             Verdict::BothBehind => return both(lateness),
@@ -169,7 +169,7 @@ impl Verdict {
         text.to_owned()
     }
 
-    /// The verdict in sentences, with its consequences.
+    /// Returns the verdict in sentences, with its consequences.
     pub(crate) fn sentence(self, lateness: &Lateness) -> String {
         let consequence = match self {
             Verdict::GeneratorBehind => " The results describe this machine more than the target.",
@@ -220,7 +220,7 @@ mod tests {
         ThinkTimes,
     };
 
-    /// The evidence of a run without problems.
+    /// Returns the evidence of a run without problems.
     fn evidence() -> Evidence {
         Evidence {
             ratio: 1.0,

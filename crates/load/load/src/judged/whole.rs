@@ -84,22 +84,22 @@ impl Whole {
         self.missed = criteria::missed(criteria, &figures);
     }
 
-    /// The sum of the statistics of all nodes; `None` if no node has reported.
+    /// Returns the sum of the statistics of all nodes, or `None` if no node has reported.
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
-    /// The times of the parts of responses on all nodes.
+    /// Returns the times of the parts of responses on all nodes.
     pub(crate) fn own_times(&self) -> &[OwnTimes] {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
 
-    /// The requested and the achieved rate.
+    /// Returns the requested and the achieved rate.
     pub(crate) fn rates(&self) -> [f64; 2] {
         rates(&self.account)
     }
 
-    /// The verdict on the slots that nodes have reported. The account contains the lost slots.
+    /// Returns the verdict on the slots that nodes have reported. The account contains the lost slots.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -107,7 +107,7 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// The verdict in a sentence, which also says if the requested load was not started completely.
+    /// Returns the verdict in a sentence, which also says if the requested load was not started completely.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -117,7 +117,7 @@ impl Whole {
         Some(verdict.sentence(&stats.lateness))
     }
 
-    /// The requested load and the operations over time, summed over all nodes.
+    /// Returns the requested load and the operations over time, summed over all nodes.
     pub(crate) fn over_time(&self) -> OverTime {
         let shape = self.status.shape.parse::<Shape>().ok();
         let asked = |from, to| {
@@ -159,13 +159,13 @@ impl Whole {
         }
     }
 
-    /// Whether each slot was started exactly once, and all requirements hold.
+    /// Returns whether each slot was started exactly once, and all requirements hold.
     pub(crate) fn is_well(&self) -> bool {
         self.account.is_exact() && self.missed.is_empty()
     }
 }
 
-/// The requested and the achieved rate.
+/// Returns the requested and the achieved rate.
 pub(crate) fn rates(account: &Account) -> [f64; 2] {
     let seconds = account.span.as_secs_f64();
     let started = account.fired() - account.twice();

@@ -38,7 +38,7 @@ const ONCE: [HeaderName; 25] = [
     USER_AGENT,
 ];
 
-/// Whether a request may contain this field only once.
+/// Returns whether a request may contain this field only once.
 pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }

@@ -27,7 +27,7 @@ pub(crate) use tokio_rustls::client::TlsStream as Stream;
 pub(crate) struct Name(ServerName<'static>);
 
 impl Name {
-    /// The name for a host: its DNS name, or its address without brackets.
+    /// Returns the name for a host: its DNS name, or its address without brackets.
     pub(crate) fn new(host: &str) -> anyhow::Result<Name> {
         let name = ServerName::try_from(host.to_owned());
         name.map(Name)
@@ -67,12 +67,12 @@ impl Debug for Connector {
     }
 }
 
-/// Whether the server has selected HTTP/2.
+/// Returns whether the server has selected HTTP/2.
 pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 
-/// The reason for a TLS failure, if TLS caused the error.
+/// Returns the reason for a TLS failure, if TLS caused the error.
 pub(crate) fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }

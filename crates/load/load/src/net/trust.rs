@@ -45,7 +45,7 @@ pub(crate) enum Tls {
 }
 
 impl Tls {
-    /// The reason as text.
+    /// Returns the reason as text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Tls::Untrusted => "the certificate is not trusted",

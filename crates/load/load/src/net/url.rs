@@ -83,7 +83,7 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// Whether a port, possibly invalid, follows the host. hyper drops an invalid port without an error.
+/// Returns whether a port, possibly invalid, follows the host. hyper drops an invalid port without an error.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();

@@ -70,7 +70,7 @@ impl Chart<'_> {
     }
 }
 
-/// The column at this share of the width.
+/// Returns the column at this share of the width.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of columns")]
 fn at(part: f64, columns: usize) -> usize {
     (part * human::float(columns as u64)).round() as usize

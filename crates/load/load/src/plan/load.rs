@@ -39,13 +39,13 @@ impl PlannedLoad<'_> {
         })
     }
 
-    /// Whether the load has an end.
+    /// Returns whether the load has an end.
     pub(crate) fn has_end(&self) -> bool {
         let is_limited = self.duration.is_some() || self.requests < u64::MAX;
         is_limited || self.schedule.is_replay() || self.shape.duration().is_some()
     }
 
-    /// The intended starts.
+    /// Returns the intended starts.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
         // As in a run, no slot starts at the exact end of the shape.
@@ -55,7 +55,7 @@ impl PlannedLoad<'_> {
         Ok(starts.take_while(move |&start| start < end).take(most))
     }
 
-    /// The end of the part that is shown.
+    /// Returns the end of the part that is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
             // The part ends just after the last start.
@@ -66,13 +66,13 @@ impl PlannedLoad<'_> {
         Ok(ends.into_iter().flatten().min().unwrap_or(STRETCH))
     }
 
-    /// The number of requests that start before a moment.
+    /// Returns the number of requests that start before a moment.
     pub(crate) fn count_before(&self, moment: Duration, arrivals: &Arrivals) -> u64 {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// The end of a load that is limited by its number of requests: just after the first start beyond the limit, so
-    /// that n requests take n intervals. Several requests can start at the same time.
+    /// Returns the end of a load that is limited by its number of requests: just after the first start beyond the
+    /// limit, so that n requests take n intervals. Several requests can start at the same time.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

@@ -34,17 +34,17 @@ impl Outline {
         Ok(Outline { end, starts: starts.map(human::float).collect(), shape: Some(shape) })
     }
 
-    /// The number of all requests.
+    /// Returns the number of all requests.
     pub(crate) fn total(&self) -> f64 {
         self.starts[FINE]
     }
 
-    /// The number of requests before the start of the load, and before the end of each of `columns` columns.
+    /// Returns the number of requests before the start of the load, and before the end of each of `columns` columns.
     pub(crate) fn counts(&self, columns: usize) -> Vec<f64> {
         resample(&self.starts, columns)
     }
 
-    /// The requests per second in each of `columns` columns.
+    /// Returns the requests per second in each of `columns` columns.
     pub(crate) fn rates(&self, columns: usize) -> Vec<f64> {
         let counts = resample(self.shape.as_ref().unwrap_or(&self.starts), columns);
         let width = self.end.as_secs_f64() / human::float(columns as u64);

@@ -58,7 +58,7 @@ fn draw(area: &Panel<'_>, outline: &Outline, title: &str) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// The points of the rate, which is constant within a column.
+/// Returns the points of the rate, which is constant within a column.
 fn steps(outline: &Outline) -> Vec<Point> {
     let rates = outline.rates(COLUMNS);
     rates.windows(1).zip(moments(outline).windows(2)).fold(Vec::new(), |mut points, (hz, time)| {
@@ -71,7 +71,7 @@ fn sums(outline: &Outline) -> Vec<Point> {
     moments(outline).into_iter().zip(outline.counts(COLUMNS)).collect()
 }
 
-/// The start and end times of columns, in seconds.
+/// Returns the start and end times of columns, in seconds.
 fn moments(outline: &Outline) -> Vec<f64> {
     let column = outline.end.as_secs_f64() / human::float(COLUMNS as u64);
     (0..=COLUMNS as u64).map(|index| column * human::float(index)).collect()

@@ -32,7 +32,7 @@ impl Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// The lowest, the mean and the highest rate, without the randomness of arrivals.
+    /// Returns the lowest, the mean and the highest rate, without the randomness of arrivals.
     fn rates(&self) -> (f64, f64, f64) {
         let (load, end) = (self.load, self.outline.end);
         let mean = self.outline.rates(1)[0];

@@ -13,7 +13,7 @@ pub(crate) struct AskedLoad {
 }
 
 impl AskedLoad {
-    /// The part of the load that came after an earlier moment.
+    /// Returns the part of the load that came after an earlier moment.
     pub(crate) fn since(self, earlier: AskedLoad) -> AskedLoad {
         AskedLoad {
             slots: self.slots.saturating_sub(earlier.slots),

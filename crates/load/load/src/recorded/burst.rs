@@ -30,14 +30,14 @@ impl Last {
 }
 
 impl BurstLine {
-    /// The line for a strictness; `None` unless the strictness is above 1.
+    /// Returns the line for a strictness, or `None` unless the strictness is above 1.
     pub(crate) fn new(strictness: Strictness) -> Option<BurstLine> {
         let last = Last { intended: Nanos::ZERO, start: Nanos::ZERO };
         let line = BurstLine { ratio: strictness.get(), last };
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// How long a slot that has had a connection since `free`, and still waits at `now`, has been held back.
+    /// Returns how long a slot that has had a connection since `free`, and still waits at `now`, has been held back.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
@@ -61,8 +61,8 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// How long slots, one every 10 ms, are held back by a strictness of 2. Each slot is given with the time at which a
-    /// connection is free and the time at which it starts.
+    /// Returns how long slots, one every 10 ms, are held back by a strictness of 2. Each slot is given with the time
+    /// at which a connection is free and the time at which it starts.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);

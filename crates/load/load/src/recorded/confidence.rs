@@ -60,17 +60,17 @@ impl<'run> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// The wait times, in batches by due time.
+    /// Returns the wait times, in batches by due time.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// The service times, in batches by completion time.
+    /// Returns the service times, in batches by completion time.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// The response times, in batches by due time.
+    /// Returns the response times, in batches by due time.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -92,15 +92,16 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// The interval of the time at this quantile. `None` for the quantiles 0 and 1, and if there are too few batches.
+    /// Returns the interval of the time at this quantile. Returns `None` for the quantiles 0 and 1, and if there are
+    /// too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
         is_known.then(|| self.range_of(quantile, self.effective(quantile)))
     }
 
-    /// The distance from the time to the farther end of its interval, as a share of the time. `None` if the interval is
-    /// not reliable.
+    /// Returns the distance from the time to the farther end of its interval, as a share of the time. Returns `None`
+    /// if the interval is not reliable.
     pub(crate) fn reach(&self, quantile: f64) -> Option<f64> {
         let range = self.range(quantile).filter(|range| !range.is_rough)?;
         let time = self.sample.times.value_at_quantile(quantile);
@@ -108,7 +109,7 @@ impl Batched<'_> {
         Some(float(below.max(above)) / float(time.max(1)))
     }
 
-    /// The interval if the times are worth `effective` independent times.
+    /// Returns the interval if the times are worth `effective` independent times.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
@@ -120,7 +121,7 @@ impl Batched<'_> {
         }
     }
 
-    /// The number of independent times that carry the same information.
+    /// Returns the number of independent times that carry the same information.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -152,7 +153,7 @@ impl Share {
     }
 }
 
-/// The sum of all batches.
+/// Returns the sum of all batches.
 pub(crate) fn whole(shares: &[Share]) -> Share {
     shares.iter().fold(Share::default(), |sum, share| Share {
         counted: sum.counted + share.counted,
@@ -160,12 +161,12 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// The number of independent times that carry the same information as all batches.
+/// Returns the number of independent times that carry the same information as all batches.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// The variance of a share, divided by the variance for independent times; at least 1.
+/// Returns the variance of a share, divided by the variance for independent times; at least 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
@@ -173,7 +174,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// The variance of the sum of `counted` over all batches, where `all` of each batch is known.
+/// Returns the variance of the sum of `counted` over all batches, where `all` of each batch is known.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
@@ -187,9 +188,9 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
     squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
-/// The two ranks, as shares, between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial distribution of
-/// `effective` times. Uses the first terms of the Cornish-Fisher expansion, and adds half a time because the
-/// distribution has steps.
+/// Returns the two ranks, as shares, between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial
+/// distribution of `effective` times. Uses the first terms of the Cornish-Fisher expansion, and adds half a time
+/// because the distribution has steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();
     let middle = quantile + (Z * Z - 1.0) * (1.0 - 2.0 * quantile) / (6.0 * effective);
@@ -197,8 +198,8 @@ fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     (middle - reach, middle + reach)
 }
 
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3 degrees of
-/// freedom, and less for more.
+/// Returns the 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3
+/// degrees of freedom, and less for more.
 pub(crate) fn student(degrees: f64) -> f64 {
     let z = Z;
     let terms = [

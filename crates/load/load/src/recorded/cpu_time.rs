@@ -13,12 +13,12 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// The time in which the thread was ready to run, but did not run.
+    /// Returns the time in which the thread was ready to run, but did not run.
     pub(crate) fn queued(self) -> Duration {
         self.wanted.saturating_sub(self.had)
     }
 
-    /// The time since `earlier`.
+    /// Returns the time since `earlier`.
     pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime {
             had: self.had.saturating_sub(earlier.had),
@@ -27,12 +27,12 @@ impl CpuTime {
     }
 }
 
-/// The CPU time of each thread since `then`.
+/// Returns the CPU time of each thread since `then`.
 pub(crate) fn since(now: &[CpuTime], then: &[CpuTime]) -> Vec<CpuTime> {
     now.iter().zip(then).map(|(now, then)| now.since(*then)).collect()
 }
 
-/// The sum for all threads. `None` if there are no values.
+/// Returns the sum for all threads. Returns `None` if there are no values.
 pub(crate) fn sum(times: Vec<CpuTime>) -> Option<CpuTime> {
     let add = |a: CpuTime, b: CpuTime| CpuTime { had: a.had + b.had, wanted: a.wanted + b.wanted };
     times.into_iter().reduce(add)

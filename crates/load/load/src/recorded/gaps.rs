@@ -49,7 +49,7 @@ impl Gaps {
         self.squares += distance * (relative - self.mean);
     }
 
-    /// The quality so far. `None` before the second start, or if all starts are at the same moment.
+    /// Returns the quality so far. Returns `None` before the second start, or if all starts are at the same moment.
     pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,
@@ -70,7 +70,7 @@ mod tests {
         }
     }
 
-    /// The quality of starts, given in microseconds, at 100/s, where the nominal gap is 10 000 us.
+    /// Returns the quality of starts, given in microseconds, at 100/s, where the nominal gap is 10 000 us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
         let mut gaps = Gaps::default();
         show(&mut gaps, 100.0, starts_us);

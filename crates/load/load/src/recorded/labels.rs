@@ -81,7 +81,7 @@ impl Labels {
         }
     }
 
-    /// The labels with at least one ended operation, and the labels that are expected.
+    /// Returns the labels with at least one ended operation, and the labels that are expected.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
@@ -116,17 +116,17 @@ impl Labelled {
         [&mut self.service, &mut self.response, &mut self.bounds]
     }
 
-    /// The number of operations that completed.
+    /// Returns the number of operations that completed.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// The number of operations that failed.
+    /// Returns the number of operations that failed.
     pub(crate) fn failed(&self) -> u64 {
         self.bounds.len()
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
@@ -140,7 +140,7 @@ pub(crate) mod tests {
     use crate::recorded::operation::Answer;
     use nanopace::Nanos;
 
-    /// An operation with this label that took `ms` milliseconds.
+    /// Returns an operation with this label that took `ms` milliseconds.
     pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
         let outcome = if is_well { Ok(()) } else { Err(FailureKind::new("refused")) };
         let traffic = Traffic { read: 2, written: 1, items: 4, retried: 1 };

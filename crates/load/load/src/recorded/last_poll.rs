@@ -63,7 +63,7 @@ pub(crate) struct Sent {
 }
 
 impl LastPoll {
-    /// The state of a thread that is awake and has not had a beat.
+    /// Returns the state of a thread that is awake and has not had a beat.
     pub(crate) fn new(now: Nanos) -> LastPoll {
         LastPoll {
             asleep: None,
@@ -116,18 +116,18 @@ impl LastPoll {
         self.due = now + BEAT + GRACE;
     }
 
-    /// Whether the thread's beat is late by more than [`STUCK`] plus `allowed`, so that it may never come.
+    /// Returns whether the thread's beat is late by more than [`STUCK`] plus `allowed`, so that it may never come.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
 
-    /// The mean time that the thread waits for the CPU at each wake-up.
+    /// Returns the mean time that the thread waits for the CPU at each wake-up.
     pub(crate) fn queued(&self) -> Duration {
         self.queued
     }
 
-    /// How much of a delay `late` may be due to waiting for the CPU since the thread was last on time. Time for which
-    /// the thread was stopped is subtracted from the delay first.
+    /// Returns how much of a delay `late` may be due to waiting for the CPU since the thread was last on time. Time
+    /// for which the thread was stopped is subtracted from the delay first.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;
@@ -142,12 +142,12 @@ impl LastPoll {
         }
     }
 
-    /// The total times for which the thread has waited for the CPU and been stopped.
+    /// Returns the total times for which the thread has waited for the CPU and been stopped.
     fn lost(&self) -> [Duration; 2] {
         [self.processor.queued(), self.stopped]
     }
 
-    /// The time up to which all arrived responses have been found by `now`.
+    /// Returns the time up to which all arrived responses have been found by `now`.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
@@ -157,20 +157,20 @@ impl LastPoll {
         Sent { at: now, stopped: self.stopped }
     }
 
-    /// How long the thread has been stopped since a request was sent.
+    /// Returns how long the thread has been stopped since a request was sent.
     pub(crate) fn stopped_since(&self, sent: Sent) -> Duration {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// The part of a request's service time that the target caused, for a response found at `now`. The rest may be due
-    /// to the generator.
+    /// Returns the part of a request's service time that the target caused, for a response found at `now`. The rest
+    /// may be due to the generator.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Whether at least this much time has passed in which the thread neither ran nor waited for the CPU.
+    /// Returns whether at least this much time has passed in which the thread neither ran nor waited for the CPU.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED

@@ -46,12 +46,12 @@ pub(crate) struct Lateness {
 }
 
 impl Lateness {
-    /// The sum of all causes.
+    /// Returns the sum of all causes.
     pub(crate) fn total(&self) -> f64 {
         self.target + self.generator + self.held + self.resting
     }
 
-    /// The share of each cause. Empty if there was no lateness.
+    /// Returns the share of each cause. Empty if there was no lateness.
     pub(crate) fn shares(&self) -> Vec<(&'static str, f64)> {
         let causes = [
             ("target", self.target),
@@ -63,7 +63,7 @@ impl Lateness {
         causes.map(|(cause, seconds)| (cause, seconds / self.total())).collect()
     }
 
-    /// The sum of two records.
+    /// Returns the sum of two records.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
         Lateness {
             target: self.target + other.target,
@@ -74,7 +74,7 @@ impl Lateness {
         }
     }
 
-    /// The lateness of `slots` slots that are as late as this one.
+    /// Returns the lateness of `slots` slots that are as late as this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -82,13 +82,13 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// The lateness without this share of the time that was spent waiting for the CPU.
+    /// Returns the lateness without this share of the time that was spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// The lateness if this much of the generator's part was spent waiting for the CPU.
+    /// Returns the lateness if this much of the generator's part was spent waiting for the CPU.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
@@ -110,17 +110,18 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// The target's share; `None` if there was no lateness. Slots that were held back are late because of the target.
+    /// Returns the target's share, or `None` if there was no lateness. Slots that were held back are late because of
+    /// the target.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
 
-    /// The share of waiting for the CPU; `None` if there was no lateness.
+    /// Returns the share of waiting for the CPU, or `None` if there was no lateness.
     pub(crate) fn queued_share(&self) -> Option<f64> {
         self.share(self.queued)
     }
 
-    /// The share of resting calls; `None` if there was no lateness.
+    /// Returns the share of resting calls, or `None` if there was no lateness.
     pub(crate) fn resting_share(&self) -> Option<f64> {
         self.share(self.resting)
     }
@@ -186,8 +187,8 @@ impl IdealConnections {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// The time at which the first ideal connection is free, if those `in_use` end after their busy time so far. `None`
-    /// if there is no connection.
+    /// Returns the time at which the first ideal connection is free, if those `in_use` end after their busy time so
+    /// far. Returns `None` if there is no connection.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -203,8 +204,8 @@ impl IdealConnections {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The lateness, at `now`, of a slot that has not started. `looked` is when the thread last polled for responses,
-    /// and `moved` is the time by which the schedule has been moved.
+    /// Returns the lateness, at `now`, of a slot that has not started. `looked` is when the thread last polled for
+    /// responses, and `moved` is the time by which the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -228,12 +229,12 @@ impl IdealConnections {
 }
 
 impl Start {
-    /// The lateness that the generator caused.
+    /// Returns the lateness that the generator caused.
     pub(crate) fn by_generator(&self) -> Duration {
         (self.actual - self.free).saturating_sub(self.held)
     }
 
-    /// The lateness of this start by cause.
+    /// Returns the lateness of this start by cause.
     pub(crate) fn lateness(&self, intended: Nanos) -> Lateness {
         Lateness {
             target: (self.free - intended).as_secs_f64(),
@@ -243,7 +244,7 @@ impl Start {
         }
     }
 
-    /// The lateness by cause, if `rests` is the start with a target that responds at once.
+    /// Returns the lateness by cause, if `rests` is the start with a target that responds at once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))

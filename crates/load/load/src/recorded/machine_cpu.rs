@@ -30,7 +30,7 @@ pub(crate) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// The share of other programs in the time in which CPUs were not idle.
+    /// Returns the share of other programs in the time in which CPUs were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -49,7 +49,7 @@ impl MachineCpu {
         Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
-    /// The CPU use since an `earlier` reading. `None` if too little time has passed.
+    /// Returns the CPU use since an `earlier` reading. Returns `None` if too little time has passed.
     pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
         let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);

@@ -21,7 +21,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The result of a call that was sent at `sent`, unless the call reports its own send time.
+    /// Returns the result of a call that was sent at `sent`, unless the call reports its own send time.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
@@ -29,7 +29,7 @@ impl Answer {
         Answer { outcome, sent: told.unwrap_or(sent), details, held: Duration::ZERO, is_connected }
     }
 
-    /// A successful result of a request sent at `sent`.
+    /// Returns a successful result of a request sent at `sent`.
     #[cfg(test)]
     pub(crate) fn completed(sent: Nanos) -> Answer {
         Answer::new(sent, Ok(Done::new()))
@@ -48,12 +48,12 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// The time from sending to the end. Opening a connection before that does not count.
+    /// Returns the time from sending to the end. Opening a connection before that does not count.
     pub(crate) fn service_time(&self) -> Duration {
         self.end - self.answer.sent
     }
 
-    /// The time from the intended start to the end.
+    /// Returns the time from the intended start to the end.
     pub(crate) fn response_time(&self) -> Duration {
         self.end - self.intended_start
     }

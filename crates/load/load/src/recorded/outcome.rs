@@ -84,12 +84,12 @@ impl Due {
         self.bounds += &other.bounds;
     }
 
-    /// The number of slots that ended in this way.
+    /// Returns the number of slots that ended in this way.
     pub(crate) fn ended(&self, ending: Ending) -> u64 {
         self.endings.get(&ending).copied().unwrap_or_default()
     }
 
-    /// The kinds of failures, each with its number of slots.
+    /// Returns the kinds of failures, each with its number of slots.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (FailureKind, u64)> {
         self.endings.iter().filter_map(|(ending, slots)| match ending {
             Ending::Failed(failure) => Some((*failure, *slots)),
@@ -97,12 +97,12 @@ impl Due {
         })
     }
 
-    /// The number of slots, except those that were skipped.
+    /// Returns the number of slots, except those that were skipped.
     pub(crate) fn slots(&self) -> u64 {
         self.response.len()
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

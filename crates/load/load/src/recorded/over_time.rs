@@ -88,24 +88,24 @@ impl Brief {
         }
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The number of operations that were started.
+    /// Returns the number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// The number of operations that succeeded.
+    /// Returns the number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 }
 
 impl Interval {
-    /// The length of the interval.
+    /// Returns the length of the interval.
     pub(crate) fn length(&self) -> Duration {
         self.to.saturating_sub(self.from)
     }
@@ -146,7 +146,7 @@ impl OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// The intervals. None of them has length zero.
+    /// Returns the intervals. None of them has length zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -175,13 +175,14 @@ impl OverTime {
         }
     }
 
-    /// The intervals, joined so that at most `most` remain. The number of intervals joined into one is a power of two.
+    /// Returns the intervals, joined so that at most `most` remain. The number of intervals joined into one is a
+    /// power of two.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// The intervals joined into batches, for estimates of the variance between batches. There are 33 to 64 batches if
-    /// there are enough intervals.
+    /// Returns the intervals joined into batches, for estimates of the variance between batches. There are 33 to 64
+    /// batches if there are enough intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
     }

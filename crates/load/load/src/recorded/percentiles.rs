@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub(crate) const GROWS: &str = "a histogram without a given range grows as needed";
 
-/// The time that a share `quantile` of all values does not exceed.
+/// Returns the time that a share `quantile` of all values does not exceed.
 pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
@@ -40,17 +40,18 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: Some(bounds).filter(|bounds| !bounds.is_empty()) }
     }
 
-    /// Whether the sample contains no times.
+    /// Returns whether the sample contains no times.
     pub(crate) fn is_empty(self) -> bool {
         self.times.is_empty()
     }
 
-    /// The number of lower bounds.
+    /// Returns the number of lower bounds.
     pub(crate) fn at_least(self) -> u64 {
         self.bounds.map_or(0, Histogram::len)
     }
 
-    /// Whether the time at this quantile is only a lower bound: it would be longer if the lower bounds grew enough.
+    /// Returns whether the time at this quantile is only a lower bound: it would be longer if the lower bounds grew
+    /// enough.
     pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);
@@ -58,8 +59,8 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// The time at this quantile if all lower bounds were longer than every measured time; `None` if it would then be a
-    /// lower bound.
+    /// Returns the time at this quantile if all lower bounds were longer than every measured time, or `None` if it
+    /// would then be a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);

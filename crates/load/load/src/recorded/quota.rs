@@ -32,7 +32,7 @@ impl Quota {
         Some(Quota { periods: number("nr_periods")?, throttled: number("nr_throttled")?, time })
     }
 
-    /// The share of periods in which the quota was used up.
+    /// Returns the share of periods in which the quota was used up.
     pub(crate) fn share(self) -> f64 {
         float(self.throttled) / float(self.periods.max(self.throttled).max(1))
     }
@@ -46,16 +46,16 @@ impl Quota {
     }
 }
 
-/// The quota that stopped the program for the longest time between two readings of the same files. `None` if no quota
-/// did.
+/// Returns the quota that stopped the program for the longest time between two readings of the same files. Returns
+/// `None` if no quota did.
 pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Option<Quota> {
     let both =
         now.iter().zip(earlier).filter_map(|(now, earlier)| Some((*now)?.since((*earlier)?)));
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// The paths of the statistics of the program's cgroups and of those above them. `cgroups` and `mounts` are the texts
-/// of `/proc/self/cgroup` and `/proc/self/mountinfo`. Not every cgroup has a quota.
+/// Returns the paths of the statistics of the program's cgroups and of those above them. `cgroups` and `mounts` are
+/// the texts of `/proc/self/cgroup` and `/proc/self/mountinfo`. Not every cgroup has a quota.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -103,8 +103,8 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// The folders of a cgroup and of those above it, as far as they are mounted. A container may see its own cgroup as
-    /// the root, without knowing the path outside.
+    /// Returns the folders of a cgroup and of those above it, as far as they are mounted. A container may see its own
+    /// cgroup as the root, without knowing the path outside.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");

@@ -61,7 +61,7 @@ impl Intervals {
         }
     }
 
-    /// The result so far, if there are enough gaps.
+    /// Returns the result so far, if there are enough gaps.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         let gaps = float(self.parts.iter().sum());
         let mut below = 0.0;

@@ -72,7 +72,7 @@ impl Times {
         Times { service, response, lower_bounds: bounds }
     }
 
-    /// Whether all lower bounds are among the response times.
+    /// Returns whether all lower bounds are among the response times.
     pub(crate) fn has_its_bounds(&self) -> bool {
         self.response.clone().subtract(&self.lower_bounds).is_ok()
     }

@@ -249,7 +249,8 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// The operations that have been counted since `before`; `None` if `before` is not a part of these statistics.
+    /// Returns the operations that have been counted since `before`, or `None` if `before` is not a part of these
+    /// statistics.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -285,13 +286,13 @@ impl OperationStats {
         [wait, service, response, bounds, all, connect, tls]
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, with their lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels in order, if they distinguish operations. A single label that all operations have does not, unless
-    /// the label is expected.
+    /// Returns the labels in order, if they distinguish operations. A single label that all operations have does not,
+    /// unless the label is expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
@@ -305,27 +306,27 @@ impl OperationStats {
         labels
     }
 
-    /// The number of slots that were due.
+    /// Returns the number of slots that were due.
     pub(crate) fn due(&self) -> u64 {
         self.started() + self.skipped + self.unstarted
     }
 
-    /// The number of operations that were started.
+    /// Returns the number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// The number of operations that succeeded.
+    /// Returns the number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// The number of operations that failed for any reason.
+    /// Returns the number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// The number of operations that failed because of limits of the generator's machine.
+    /// Returns the number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
@@ -346,7 +347,7 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// The traffic of this many operations.
+    /// Returns the traffic of this many operations.
     fn traffic(operations: u64) -> Traffic {
         let [read, written, items, retried] = [10, 20, 3, 1].map(|each| each * operations);
         Traffic { read, written, items, retried }

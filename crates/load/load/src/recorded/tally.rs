@@ -115,7 +115,7 @@ impl Tally {
         }
     }
 
-    /// The labels, if they distinguish operations.
+    /// Returns the labels, if they distinguish operations.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -125,18 +125,18 @@ impl Tally {
         })
     }
 
-    /// The number of operations that failed for any reason.
+    /// Returns the number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// The number of operations that failed because of limits of the generator's machine.
+    /// Returns the number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
     }
 
-    /// The number of operations that have started, have not ended, and are not resting.
+    /// Returns the number of operations that have started, have not ended, and are not resting.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
@@ -153,13 +153,13 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    /// The mean; `None` if there are no times.
+    /// Returns the mean, or `None` if there are no times.
     pub(crate) fn mean(&self) -> Option<Duration> {
         let all: u64 = self.counts.iter().sum();
         (all > 0).then(|| self.sum.div_f64(float(all)))
     }
 
-    /// The upper bound of the bucket that contains this quantile.
+    /// Returns the upper bound of the bucket that contains this quantile.
     pub(crate) fn at_most(&self, quantile: f64) -> Duration {
         let all: u64 = self.counts.iter().sum();
         let longest = Duration::MAX;

@@ -33,7 +33,7 @@ impl ThinkTimes {
         self.most = self.most.max(other.most);
     }
 
-    /// The number of think times that have not ended.
+    /// Returns the number of think times that have not ended.
     pub(crate) fn now(&self) -> u64 {
         self.begun.saturating_sub(self.over)
     }

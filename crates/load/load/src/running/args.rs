@@ -166,7 +166,7 @@ pub(crate) struct DetailArgs {
 }
 
 impl DetailArgs {
-    /// The level of detail of the report.
+    /// Returns the level of detail of the report.
     pub(crate) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Headline,
@@ -212,14 +212,14 @@ impl RunArgs {
         }
     }
 
-    /// Whether the target is a server that is loaded at the default rate.
+    /// Returns whether the target is a server that is loaded at the default rate.
     pub(crate) fn rate_is_default(&self) -> bool {
         let is_given = |name: &&str| self.given.contains(*name);
         let is_server = ["url", "targets", "scenario"].iter().any(is_given);
         is_server && self.settings.contains_key("rate_is_default")
     }
 
-    /// The criteria that the results must meet.
+    /// Returns the criteria that the results must meet.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let figure = |requirement: &Requirement| match requirement {
             Requirement::Figure(criterion) => Some(criterion.clone()),
@@ -229,7 +229,7 @@ impl RunArgs {
         given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
     }
 
-    /// The changes from the baseline that fail the run.
+    /// Returns the changes from the baseline that fail the run.
     pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.fail_if.iter().filter_map(|requirement| match requirement {
             Requirement::Figure(_) => None,

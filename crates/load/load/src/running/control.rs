@@ -55,7 +55,7 @@ impl ControlListener {
         Ok(Some(ControlListener { address: listener.local_addr()?, listener, token }))
     }
 
-    /// The URL of the control server.
+    /// Returns the URL of the control server.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -103,13 +103,13 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Whether the fleet continues without this node, or too many requests have failed.
+    /// Returns whether the fleet continues without this node, or too many requests have failed.
     fn is_over(&self) -> bool {
         self.totals.has_failed_more_than(self.policy.most_failures)
             || self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether the goal of the run has been reached.
+    /// Returns whether the goal of the run has been reached.
     fn has_come_to_its_goal(&self) -> bool {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }

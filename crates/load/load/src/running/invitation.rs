@@ -125,7 +125,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The whole load, which ends like the load of a run without a fleet.
+/// Returns the whole load, which ends like the load of a run without a fleet.
 fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     let ScheduleArgs { rate, shape, .. } = &args.schedule;
     let duration = args.duration.map(|duration| duration.saturating_add(args.warmup));
@@ -141,7 +141,7 @@ fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     }
 }
 
-/// The name of this node: the machine's name and the process ID.
+/// Returns the name of this node: the machine's name and the process ID.
 fn own_name() -> String {
     #[cfg(unix)]
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();

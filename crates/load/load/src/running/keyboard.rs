@@ -50,8 +50,8 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// Whether this process is in the foreground of the terminal. A background job that changes the terminal would be
-/// stopped.
+/// Returns whether this process is in the foreground of the terminal. A background job that changes the terminal
+/// would be stopped.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -79,7 +79,7 @@ fn suspend() {
     }
 }
 
-/// Whether the key is an interrupt, even while text is being typed. In raw mode, Ctrl-C is an ordinary key.
+/// Returns whether the key is an interrupt, even while text is being typed. In raw mode, Ctrl-C is an ordinary key.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

@@ -61,23 +61,23 @@ impl Member {
         Ok(Member { at, node, control, joined, interrupted, has_left, timeline, parts, overview })
     }
 
-    /// Whether the load had begun when the node joined.
+    /// Returns whether the load had begun when the node joined.
     pub(crate) fn is_late(&self) -> bool {
         self.joined > self.begins()
     }
 
-    /// The start of the node's part of the load. If the node joins later than the load begins, it does not start
-    /// earlier slots.
+    /// Returns the start of the node's part of the load. If the node joins later than the load begins, it does not
+    /// start earlier slots.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// The second of the load that contains a moment. All nodes number seconds in the same way.
+    /// Returns the second of the load that contains a moment. All nodes number seconds in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
 
-    /// The beginning of the next second of the load.
+    /// Returns the beginning of the next second of the load.
     pub(crate) fn next_second(&self, at: Nanos) -> Nanos {
         self.begins() + Duration::from_secs(self.second(at) + 1)
     }
@@ -108,22 +108,22 @@ impl Member {
         }
     }
 
-    /// The times of the parts of all responses so far.
+    /// Returns the times of the parts of all responses so far.
     pub(crate) fn own_times(&self) -> Vec<OwnTimes> {
         self.parts.all()
     }
 
-    /// The pacer that grants this node's slots.
+    /// Returns the pacer that grants this node's slots.
     pub(crate) fn pacer(&self) -> Pacer {
         self.node.pacer().clone()
     }
 
-    /// The start of the load.
+    /// Returns the start of the load.
     pub(crate) fn begins(&self) -> Nanos {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// The length of this node's part, which ends with its last slot.
+    /// Returns the length of this node's part, which ends with its last slot.
     pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
@@ -151,7 +151,7 @@ impl Member {
         }
     }
 
-    /// The whole load as text, including all changes so far.
+    /// Returns the whole load as text, including all changes so far.
     pub(crate) fn load(&self) -> String {
         self.node.shape()
     }

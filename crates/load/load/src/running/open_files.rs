@@ -13,7 +13,7 @@ const OTHERS: u64 = 50;
 /// The number of files that a load thread opens: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
-/// The largest number of files that a run with this number of sessions opens.
+/// Returns the largest number of files that a run with this number of sessions opens.
 fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
     let threads = threads::sessions(target, sessions, threads);
     let runtimes = if Arc::clone(target).blocking().is_some() { 1 } else { threads.len() };
@@ -64,7 +64,7 @@ fn limit_below(_: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The largest number of sessions below `sessions` for which `fits` holds, or 0.
+/// Returns the largest number of sessions below `sessions` for which `fits` holds, or 0.
 fn most_sessions(sessions: u32, fits: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut too_many) = (0, sessions);
     while too_many - most > 1 {

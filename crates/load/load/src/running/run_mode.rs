@@ -39,7 +39,7 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
 /// The default for the longest run with `--until-confident`.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// The longest duration of a run with `--until-confident`, without the warm-up.
+/// Returns the longest duration of a run with `--until-confident`, without the warm-up.
 pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }

@@ -175,7 +175,7 @@ impl Setup {
         Ok(())
     }
 
-    /// The number of connections of each thread.
+    /// Returns the number of connections of each thread.
     pub(crate) fn connections(&self) -> Vec<usize> {
         threads::sessions(&self.target, self.args.connections, self.args.threads)
     }
@@ -204,19 +204,20 @@ impl Setup {
         Ok(builder)
     }
 
-    /// The largest number of slots of this process, including the warm-up.
+    /// Returns the largest number of slots of this process, including the warm-up.
     fn most_slots(&self) -> Option<u64> {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Whether late slots may be given up, so that later slots take their places. In a closed loop, no slot is late.
+    /// Returns whether late slots may be given up, so that later slots take their places. In a closed loop, no slot
+    /// is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// The policy for slots that are late.
+    /// Returns the policy for slots that are late.
     pub(crate) fn policy(&self) -> Policy {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE
@@ -231,12 +232,12 @@ impl Setup {
         }
     }
 
-    /// Whether the last slot of the load ends the run.
+    /// Returns whether the last slot of the load ends the run.
     fn ends_with_load(&self) -> bool {
         self.args.schedule.is_replay() || self.most.is_some()
     }
 
-    /// The length of the run. It ends at the latest when the load ends.
+    /// Returns the length of the run. It ends at the latest when the load ends.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
@@ -294,7 +295,7 @@ fn spacing(schedule: &ScheduleArgs) -> Spacing {
     }
 }
 
-/// How many of the first `slots` slots of the load belong to this process.
+/// Returns how many of the first `slots` slots of the load belong to this process.
 fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     ensure!(
         args.fleet.run_name.is_none(),
@@ -305,8 +306,8 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// The slots of a load with a number of requests; at most `most` of them in this process. `None` for a closed loop,
-/// whose workers count their starts.
+/// Returns the slots of a load with a number of requests; at most `most` of them in this process. Returns `None` for
+/// a closed loop, whose workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };

@@ -14,13 +14,13 @@ const NOTE: &str =
     "in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval";
 const FEW_RUNS: &str = "with three runs of each side, changes from run to run are counted too";
 
-/// The notes that explain a comparison.
+/// Returns the notes that explain a comparison.
 pub(crate) fn notes(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     let is_few = comparison.runs.iter().any(|runs| *runs < 3);
     [NOTE].into_iter().chain(is_few.then_some(FEW_RUNS))
 }
 
-/// The number of runs on each side, in words.
+/// Returns the number of runs on each side, in words.
 pub(crate) fn sides(comparison: &Comparison) -> [String; 2] {
     let [a, b] = comparison.runs.map(|runs| human::count(runs, "run"));
     [format!("A: {a}"), format!("B: {b}")]

@@ -38,7 +38,7 @@ pub(crate) struct Second<'run> {
 }
 
 impl<'run> Second<'run> {
-    /// The part of the second from `moment` on.
+    /// Returns the part of the second from `moment` on.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }

@@ -61,9 +61,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// A sentence about the largest difference between the curves, which is time that a closed-loop tool would hide, or
-    /// about their agreement. `None` for a closed loop, and for a difference if the generator was late, because the
-    /// corrected curve is then wrong, too.
+    /// Returns a sentence about the largest difference between the curves, which is time that a closed-loop tool
+    /// would hide, or about their agreement. Returns `None` for a closed loop, and for a difference if the generator
+    /// was late, because the corrected curve is then wrong, too.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;

@@ -50,7 +50,7 @@ impl Display for Details<'_> {
     }
 }
 
-/// The findings that are not among the notes of the brief report.
+/// Returns the findings that are not among the notes of the brief report.
 fn unnoted(summary: &Summary) -> impl Iterator<Item = &Finding> {
     let are_noted = summary.verdict.is_well();
     let goal = |found: &&Finding| found.is_well && found.check == "sure";

@@ -75,7 +75,7 @@ pub(crate) struct Object<F> {
     fleet: Option<F>,
 }
 
-/// The times of the parts of responses by name.
+/// Returns the times of the parts of responses by name.
 pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
     let mut by_name = BTreeMap::new();
     by_name.extend(own.iter().map(|own| (own.part.key(), OwnObject::new(own))));

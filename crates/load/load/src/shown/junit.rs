@@ -49,7 +49,8 @@ mod tests {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// The suite that a CI system would write for two seconds of tests with these cases, including its own counts.
+    /// Returns the suite that a CI system would write for two seconds of tests with these cases, including its own
+    /// counts.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));

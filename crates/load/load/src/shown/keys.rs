@@ -83,7 +83,7 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Whether this key ends a run when no text is being typed.
+/// Returns whether this key ends a run when no text is being typed.
 pub(crate) fn is_stop(key: KeyEvent) -> bool {
     matches!(Prompt::default().press(key), Some(Action::Stop))
 }
@@ -191,17 +191,17 @@ impl Prompt {
         }
     }
 
-    /// The text that is being typed.
+    /// Returns the text that is being typed.
     pub(crate) fn typing(&self) -> Option<(PromptKind, &Typed)> {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// The error in the last entry or key, or an empty text.
+    /// Returns the error in the last entry or key, or an empty text.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }
 
-    /// Whether the help is shown.
+    /// Returns whether the help is shown.
     pub(crate) fn is_help_wanted(&self) -> bool {
         self.is_help_wanted
     }

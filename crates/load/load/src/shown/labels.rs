@@ -37,7 +37,7 @@ fn spread(sample: Sample<'_>) -> String {
     format!("p50 {median}, p99 {p99}")
 }
 
-/// The results by label, if labels distinguish operations.
+/// Returns the results by label, if labels distinguish operations.
 pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
     let mut objects = BTreeMap::new();

@@ -89,7 +89,7 @@ fn heading(summary: &Summary) -> Markup {
     }
 }
 
-/// The charts over time and the percentiles.
+/// Returns the charts over time and the percentiles.
 pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Option<&str>) -> Markup {
     let times = Times::new(over_time);
     html! {
@@ -114,7 +114,7 @@ pub(crate) fn charts(over_time: &OverTime, stats: &OperationStats, hidden: Optio
     }
 }
 
-/// A sentence about the times that a closed-loop tool would hide.
+/// Returns a sentence about the times that a closed-loop tool would hide.
 pub(crate) fn hidden(stats: &OperationStats, verdict: Verdict) -> Option<String> {
     let (uncorrected, corrected) = (Sample::exact(&stats.service), stats.responses());
     Curve { uncorrected, corrected, verdict }.hidden()

@@ -42,7 +42,7 @@ impl Display for Rates<'_> {
     }
 }
 
-/// The length of a bar that has this share of the longest bar.
+/// Returns the length of a bar that has this share of the longest bar.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 30")]
 fn length(part: f64) -> usize {
     if part.is_nan() { 0 } else { (part * BAR).round() as usize }

@@ -62,8 +62,8 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// The lines above the percentiles: the headline, its reasons, the figures and the cautions. Notes that do not fit into
-/// `room` lines are omitted.
+/// Returns the lines above the percentiles: the headline, its reasons, the figures and the cautions. Notes that do
+/// not fit into `room` lines are omitted.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -97,7 +97,7 @@ fn top(summary: &Summary) -> Vec<String> {
     note.into_iter().chain([headline]).collect()
 }
 
-/// All notes that qualify the headline, each with its kind, the most important first.
+/// Returns all notes that qualify the headline, each with its kind, the most important first.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();
@@ -139,7 +139,7 @@ fn rate(summary: &Summary) -> String {
     format!("rate      {achieved} of {requested} requested ({share:.2} %) over {span}")
 }
 
-/// The number of requests with each outcome.
+/// Returns the number of requests with each outcome.
 pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     let (completed, failed) = (stats.completed(), stats.failed());
     let scheduled = if is_closed { String::new() } else { format!("{} scheduled: ", stats.due()) };
@@ -155,7 +155,7 @@ pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     format!("requests  {scheduled}{}", counts.join(", "))
 }
 
-/// The number of failed requests of each kind, the most frequent first.
+/// Returns the number of failed requests of each kind, the most frequent first.
 pub(crate) fn errors(stats: &OperationStats) -> Option<String> {
     let mut kinds: Vec<_> =
         stats.failures.iter().map(|(kind, count)| (Reverse(*count), *kind)).collect();

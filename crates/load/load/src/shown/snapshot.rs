@@ -63,7 +63,7 @@ pub(crate) enum Phase {
 }
 
 impl Snapshot {
-    /// The verdict on the run so far. `None` before the first request.
+    /// Returns the verdict on the run so far. Returns `None` before the first request.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };

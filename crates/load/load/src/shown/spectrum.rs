@@ -25,7 +25,7 @@ pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// The round quantiles beyond which at least one of `times` times lies.
+/// Returns the round quantiles beyond which at least one of `times` times lies.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round
@@ -33,7 +33,7 @@ fn quantiles(times: u64) -> impl Iterator<Item = f64> {
         .map(|(step, of)| float(of - step) / float(of))
 }
 
-/// The number of nines of a quantile: one for 0.9, two for 0.99.
+/// Returns the number of nines of a quantile: one for 0.9, two for 0.99.
 pub(crate) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }

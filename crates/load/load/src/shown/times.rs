@@ -59,7 +59,7 @@ impl Display for BriefTable<'_> {
     }
 }
 
-/// Whether this many times are enough for a percentile. The median and the longest time are always shown.
+/// Returns whether this many times are enough for a percentile. The median and the longest time are always shown.
 fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }

@@ -38,18 +38,18 @@ impl Typed {
         self.cursor = index.min(self.text.len());
     }
 
-    /// The text before the cursor, and the text after it.
+    /// Returns the text before the cursor, and the text after it.
     pub(crate) fn parts(&self) -> (String, String) {
         let (before, after) = self.text.split_at(self.cursor);
         (before.iter().collect(), after.iter().collect())
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
 
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

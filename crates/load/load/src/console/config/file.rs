@@ -96,7 +96,7 @@ fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Ar
     options.get_arguments().find(|option| named(option))
 }
 
-/// The error message for a name that is not an option.
+/// Returns the error message for a name that is not an option.
 fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
         return format!("{name:?} is a table; write its lines without one");

@@ -17,7 +17,7 @@ pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String
     named.map(|(name, option)| line(name, option, run)).collect()
 }
 
-/// The options that have a value, given or by default.
+/// Returns the options that have a value, given or by default.
 pub(crate) fn settings(options: &Command, run: &ArgMatches) -> Table {
     let named = options.get_arguments().filter_map(|option| option.get_long().zip(Some(option)));
     let valued = named.filter_map(|(name, option)| {
@@ -38,7 +38,7 @@ fn line(name: &str, option: &Arg, run: &ArgMatches) -> Result<String, String> {
     Ok(format!("{comment}{name} = {value}\n"))
 }
 
-/// The value of an option, if it has one.
+/// Returns the value of an option, if it has one.
 fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'run OsStr> {
     let values = values(option, run)?;
     Ok(match option.get_action() {

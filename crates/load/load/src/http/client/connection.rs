@@ -72,7 +72,7 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Whether no further request can be sent, as far as this is known without reading from the connection.
+    /// Returns whether no further request can be sent, as far as this is known without reading from the connection.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -80,12 +80,12 @@ impl Connection {
         }
     }
 
-    /// Whether several sessions use this connection.
+    /// Returns whether several sessions use this connection.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// A counter of reads: it grows whenever bytes are read, for any session that shares the connection.
+    /// Returns a counter of reads: it grows whenever bytes are read, for any session that shares the connection.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),
@@ -121,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// The kernel's delays of the last exchange, if the connection has kernel timestamps.
+    /// Returns the kernel's delays of the last exchange, if the connection has kernel timestamps.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         match self {
             Connection::Http1(connection) => connection.delays(),

@@ -44,7 +44,7 @@ impl Jar {
         self.next_over = None;
     }
 
-    /// The value of the header `Cookie`; empty without cookies.
+    /// Returns the value of the header `Cookie`; empty without cookies.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }

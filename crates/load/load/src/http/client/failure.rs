@@ -78,7 +78,7 @@ impl Failure {
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// The failure of a request whose connection ended after the head of the response. An error status takes
+    /// Returns the failure of a request whose connection ended after the head of the response. An error status takes
     /// precedence, because a server that rejects a request may reset the connection before the client has the whole
     /// response.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
@@ -90,7 +90,7 @@ impl Failure {
         }
     }
 
-    /// The kind that the failure is counted as.
+    /// Returns the kind that the failure is counted as.
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(self.group(), &self.to_string())
     }
@@ -114,13 +114,13 @@ impl Failure {
         }
     }
 
-    /// Whether the failure means that the connection ended.
+    /// Returns whether the failure means that the connection ended.
     pub(crate) fn is_end(self) -> bool {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset};
         matches!(self, Failure::HungUp | Failure::Connection(ConnectionReset | ConnectionAborted))
     }
 
-    /// Whether this machine has no route to the address.
+    /// Returns whether this machine has no route to the address.
     pub(crate) fn is_without_route(self) -> bool {
         use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
         // Codes without a kind come from creating a socket, such as one for IPv6 on a machine without IPv6.
@@ -132,23 +132,23 @@ impl Failure {
         )
     }
 
-    /// Whether a failure to connect applies to all addresses of the server.
+    /// Returns whether a failure to connect applies to all addresses of the server.
     pub(crate) fn is_of_all_addresses(self) -> bool {
         matches!(self, Failure::Shortage(shortage) if shortage != Shortage::Ports)
     }
 
-    /// The failure for an error of opening a connection.
+    /// Returns the failure for an error of opening a connection.
     pub(crate) fn of_connecting(error: &io::Error) -> Failure {
         Shortage::of_connecting(error).map_or_else(|| error.into(), Failure::Shortage)
     }
 
-    /// Whether the connection can still carry other requests.
+    /// Returns whether the connection can still carry other requests.
     pub(crate) fn spares_connection(self) -> bool {
         matches!(self, Failure::Reset(_) | Failure::Refused)
     }
 }
 
-/// The name of an HTTP/2 error code.
+/// Returns the name of an HTTP/2 error code.
 #[cfg(feature = "http2")]
 fn reason(code: u8) -> impl fmt::Display {
     h2::Reason::from(u32::from(code))
@@ -210,12 +210,12 @@ impl From<&io::Error> for Failure {
     }
 }
 
-/// The kind of system errors for which `io` has no specific kind.
+/// Returns the kind of system errors for which `io` has no specific kind.
 fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }
 
-/// The system's message for an error code.
+/// Returns the system's message for an error code.
 fn words(code: i32) -> String {
     let text = io::Error::from_raw_os_error(code).to_string();
     let words = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);

@@ -59,12 +59,12 @@ impl Labels {
         })
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// The label for requests with this name and responses with this status.
+    /// Returns the label for requests with this name and responses with this status.
     pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
         self.names[usize::from(number)].label(status)
     }
@@ -95,7 +95,7 @@ fn grouped(part: &str) -> &str {
     }
 }
 
-/// Whether `text` consists of digits, optionally with a sign and a decimal point.
+/// Returns whether `text` consists of digits, optionally with a sign and a decimal point.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -103,7 +103,7 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// Whether `text` consists of enough hexadecimal digits, optionally with hyphens as in a UUID.
+/// Returns whether `text` consists of enough hexadecimal digits, optionally with hyphens as in a UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())

@@ -213,7 +213,7 @@ impl Draft<'_> {
         mem::take(&mut self.compiler.uses)
     }
 
-    /// Whether the data has a column with this name.
+    /// Returns whether the data has a column with this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
     }
@@ -348,20 +348,20 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// The request in the rotation for the slot with this number. It is the same in every run, and in every process
-    /// that shares the load.
+    /// Returns the request in the rotation for the slot with this number. It is the same in every run, and in every
+    /// process that shares the load.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
     }
 
-    /// The request for a step of the scenario in the slot with this number.
+    /// Returns the request for a step of the scenario in the slot with this number.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Whether a request that failed on a kept connection is sent again on another connection. It is if the server has
-    /// not processed it (RFC 9113, section 8.7), or if it is safe to repeat (RFC 9110, section 9.2.1).
+    /// Returns whether a request that failed on a kept connection is sent again on another connection. It is if the
+    /// server has not processed it (RFC 9113, section 8.7), or if it is safe to repeat (RFC 9110, section 9.2.1).
     pub(crate) fn is_sent_again(
         &self,
         request: Prepared,
@@ -378,20 +378,20 @@ impl Plan {
         }
     }
 
-    /// The largest number of connections and body files that are open at once. `sessions` lists the number of sessions
-    /// of each thread. Each session has its own connection to each server, or shares one.
+    /// Returns the largest number of connections and body files that are open at once. `sessions` lists the number of
+    /// sessions of each thread. Each session has its own connection to each server, or shares one.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
         (to_each * self.endpoints.len() + self.requests.files()) as u64
     }
 
-    /// Whether slots run scenarios.
+    /// Returns whether slots run scenarios.
     pub(crate) fn has_scenarios(&self) -> bool {
         !self.scenarios.is_empty()
     }
 
-    /// The labels of scenarios and their steps.
+    /// Returns the labels of scenarios and their steps.
     pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
         let of = |scenario: &Scenario| {
             let steps = scenario.steps.iter().map(|step| step.label);
@@ -400,17 +400,17 @@ impl Plan {
         self.scenarios.iter().flat_map(of).collect()
     }
 
-    /// The scenario of the slot with this number; `None` if slots send single requests.
+    /// Returns the scenario of the slot with this number, or `None` if slots send single requests.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
         self.has_scenarios().then(|| &self.scenarios[self.rotation.of_slot(number)])
     }
 
-    /// The values of a slot, including those taken from its responses.
+    /// Returns the values of a slot, including those taken from its responses.
     pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// The request that is sent before the run: the first request of slot 0.
+    /// Returns the request that is sent before the run: the first request of slot 0.
     pub(crate) fn probe(&self) -> Prepared {
         match self.scenario(0) {
             Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
@@ -418,12 +418,12 @@ impl Plan {
         }
     }
 
-    /// The label of a request whose response has this status.
+    /// Returns the label of a request whose response has this status.
     pub(crate) fn label(&self, request: Prepared, status: Option<StatusCode>) -> &'static str {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// The text of a request, written into `memory` unless the plan has it already.
+    /// Returns the text of a request, written into `memory` unless the plan has it already.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -471,7 +471,7 @@ impl Plan {
     }
 }
 
-/// The TLS settings of connections. Reads the files that options name, even if no server uses TLS.
+/// Returns the TLS settings of connections. Reads the files that options name, even if no server uses TLS.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -488,7 +488,7 @@ fn connector(
     Connector::new(trust, identity, args.http2).map(Some)
 }
 
-/// The value of the request's own header with this name.
+/// Returns the value of the request's own header with this name.
 fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue> {
     target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
 }
@@ -508,7 +508,7 @@ fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The parts that all requests to the server of `url` share.
+/// Returns the parts that all requests to the server of `url` share.
 fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));

@@ -64,12 +64,12 @@ pub(crate) enum Condition {
 }
 
 impl Step {
-    /// Whether a check of this step decides which status counts as success.
+    /// Returns whether a check of this step decides which status counts as success.
     pub(crate) fn has_status(&self) -> bool {
         self.checks.iter().any(|check| matches!(check.condition, Condition::Status(_)))
     }
 
-    /// The parts of the response that the step looks at.
+    /// Returns the parts of the response that the step looks at.
     pub(crate) fn wanted(&self) -> Wanted {
         let checked = self.checks.iter().filter_map(|check| match &check.condition {
             Condition::At(source, _) | Condition::Filled(source, _) => Some(source),
@@ -134,7 +134,7 @@ impl Check {
     }
 }
 
-/// Whether raw JSON equals this value; `1` and `1.0` are equal.
+/// Returns whether raw JSON equals this value; `1` and `1.0` are equal.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

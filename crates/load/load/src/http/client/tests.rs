@@ -37,7 +37,7 @@ struct CommandLine {
     client: ClientArgs,
 }
 
-/// The plan of a run with these options.
+/// Returns the plan of a run with these options.
 fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;

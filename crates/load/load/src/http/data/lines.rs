@@ -20,7 +20,7 @@ impl Lines {
         (self.count, self.next) = (self.count + 1, line + 1);
     }
 
-    /// The line on which a row begins.
+    /// Returns the line on which a row begins.
     pub(super) fn of(&self, row: usize) -> usize {
         let jumps = self.jumps.partition_point(|(first, _)| *first <= row);
         let (first, line) = jumps.checked_sub(1).map_or((0, 0), |last| self.jumps[last]);

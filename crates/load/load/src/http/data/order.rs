@@ -17,7 +17,7 @@ impl Order {
         Order { kind, count, seed }
     }
 
-    /// The row of a slot, counted from 0.
+    /// Returns the row of a slot, counted from 0.
     pub(crate) fn row(&self, slot: u64) -> u64 {
         let (pass, place) = (slot / self.count, slot % self.count);
         match self.kind {
@@ -27,8 +27,8 @@ impl Order {
         }
     }
 
-    /// The row at a place of a pass. A Feistel network permutes the numbers of a fixed number of bits. A result that is
-    /// not a row is permuted again (Black and Rogaway 2002, "cycle walking").
+    /// Returns the row at a place of a pass. A Feistel network permutes the numbers of a fixed number of bits. A
+    /// result that is not a row is permuted again (Black and Rogaway 2002, "cycle walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);

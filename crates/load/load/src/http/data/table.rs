@@ -36,33 +36,33 @@ impl Data {
         self.ends.push(self.text.len());
     }
 
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
     }
 
-    /// The index of the column with this name.
+    /// Returns the index of the column with this name.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(crate) fn count(&self) -> usize {
         self.ends.len() / self.columns.len().max(1)
     }
 
-    /// The number of slots that have a row, if the load ends after the last row; otherwise `None`.
+    /// Returns the number of slots that have a row, if the load ends after the last row; otherwise `None`.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         (self.end == DataEnd::Stop).then_some(self.count() as u64)
     }
 
-    /// The index of the row of a slot.
+    /// Returns the index of the row of a slot.
     pub(crate) fn row_of_slot(&self, slot: u64) -> usize {
         // The row is less than the number of rows, which fits into `usize`.
         usize::try_from(self.order.row(slot)).unwrap_or_default()
     }
 
-    /// A value.
+    /// Returns a value.
     pub(crate) fn value(&self, row: usize, column: usize) -> &[u8] {
         let index = row * self.columns.len() + column;
         let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);

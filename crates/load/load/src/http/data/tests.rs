@@ -18,7 +18,7 @@ fn read_text(text: &[u8]) -> Result<Data, String> {
         .map_err(|told| told.to_string().replace(path.to_str().unwrap(), "FILE"))
 }
 
-/// All values, row by row.
+/// Returns all values, row by row.
 fn rows(text: &[u8]) -> Vec<Vec<String>> {
     let data = read_text(text).unwrap_or_else(|told| panic!("{told}"));
     let value = |row, column| String::from_utf8_lossy(data.value(row, column)).into_owned();

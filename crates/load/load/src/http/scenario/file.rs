@@ -93,7 +93,7 @@ fn hash(text: &[u8]) -> u64 {
 }
 
 impl StepSpec {
-    /// An error in the step's request, with the position of the invalid key.
+    /// Returns an error in the step's request, with the position of the invalid key.
     pub(super) fn told(&self, error: &anyhow::Error) -> Wrong {
         let (told, part) = (format!("{error:#}"), error.to_string());
         let header = part.strip_prefix("header ");

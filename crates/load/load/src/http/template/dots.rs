@@ -10,7 +10,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Whether these values turn the segment into `.` or `..`.
+    /// Returns whether these values turn the segment into `.` or `..`.
     pub(crate) fn is_dots<'a>(&self, value: impl Fn(usize) -> &'a [u8]) -> bool {
         let values = || self.columns.iter().map(|column| value(*column));
         let dots = self.dots + values().map(<[u8]>::len).sum::<usize>();

@@ -39,7 +39,7 @@ pub(crate) enum Form {
 }
 
 impl Piece {
-    /// Whether filling the piece twice for the same slot gives the same text.
+    /// Returns whether filling the piece twice for the same slot gives the same text.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }

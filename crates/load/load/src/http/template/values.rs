@@ -40,34 +40,34 @@ impl<'data> Values<'data> {
         Values { slot: 0, random: Rng::with_seed(0), row: Some((data, row)), taken: &[] }
     }
 
-    /// The value of a column.
+    /// Returns the value of a column.
     pub(crate) fn of(&self, column: usize) -> &'data [u8] {
         self.row.map_or(b"", |(data, row)| data.value(row, column))
     }
 
-    /// A value taken from an earlier response.
+    /// Returns a value taken from an earlier response.
     pub(crate) fn taken(&self, index: usize) -> &'data [u8] {
         self.taken.get(index).map_or(b"", Vec::as_slice)
     }
 }
 
-/// Whether a value is valid in a header.
+/// Returns whether a value is valid in a header.
 pub(crate) fn fits_header(value: &[u8]) -> bool {
     HeaderValue::from_bytes(value).is_ok()
 }
 
-/// Whether a value is valid in a path or a query without percent-encoding.
+/// Returns whether a value is valid in a path or a query without percent-encoding.
 pub(crate) fn fits_url(value: &[u8]) -> bool {
     let is_fine = |byte: &u8| is_unreserved(*byte) || b"/?&=%:@!$'()*+,;".contains(byte);
     value.iter().all(is_fine)
 }
 
-/// Whether a value is a valid path segment. The segments `.` and `..` would change the path.
+/// Returns whether a value is a valid path segment. The segments `.` and `..` would change the path.
 pub(crate) fn fits_path(value: &[u8]) -> bool {
     ![&b"."[..], b".."].contains(&value)
 }
 
-/// Whether a value is UTF-8, as JSON strings are.
+/// Returns whether a value is UTF-8, as JSON strings are.
 pub(crate) fn fits_json(value: &[u8]) -> bool {
     std::str::from_utf8(value).is_ok()
 }
@@ -92,7 +92,7 @@ pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Whether a byte is unreserved (RFC 3986, section 2.3).
+/// Returns whether a byte is unreserved (RFC 3986, section 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }

@@ -17,12 +17,12 @@ const LIMIT: f64 = 2.2;
 /// Medians count as equal if they differ by at most one part in this many.
 const NEAR: u64 = 10;
 
-/// Whether a run has enough batches for a conclusion.
+/// Returns whether a run has enough batches for a conclusion.
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }
 
-/// The first batch after the change, if times changed.
+/// Returns the first batch after the change, if times changed.
 pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     let shares = times.shares(times.sample.times.value_at_quantile(0.5), true);
     let part = confidence::whole(&shares).part();
@@ -41,7 +41,8 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// The standard deviation by chance of the sum over all batches, if the parts before and after `split` differ.
+/// Returns the standard deviation by chance of the sum over all batches, if the parts before and after `split`
+/// differ.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {
@@ -54,7 +55,7 @@ fn deviation(shares: &[Share], split: usize) -> f64 {
     confidence::variance(&off).sqrt()
 }
 
-/// The medians before a batch, and from this batch on.
+/// Returns the medians before a batch, and from this batch on.
 pub(crate) fn medians(times: &Batched<'_>, split: usize) -> [u64; 2] {
     let (before, after) = times.batches.split_at(split);
     [before, after].map(|batches| {

@@ -21,7 +21,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// The row of the figure.
+    /// Returns the row of the figure.
     pub(crate) fn row<'a>(&self, comparison: &'a Comparison) -> Option<&'a Row> {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
@@ -46,7 +46,7 @@ impl Demand {
     }
 }
 
-/// The size of the difference; infinite if the value of the first side is zero.
+/// Returns the size of the difference; infinite if the value of the first side is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;
@@ -80,7 +80,7 @@ fn read(text: &str) -> Option<Demand> {
     is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
 }
 
-/// The result of a comparison in which the figure is worse on the second side.
+/// Returns the result of a comparison in which the figure is worse on the second side.
 fn worse(figure: Figure) -> Word {
     match figure {
         Figure::Rate => Word::Lower,

@@ -29,7 +29,7 @@ pub(crate) struct Estimate {
 }
 
 impl Figure {
-    /// All figures that are compared.
+    /// Returns all figures that are compared.
     pub(crate) fn all() -> impl Iterator<Item = Figure> {
         let times = [Figure::Response, Figure::Service];
         let times = times.into_iter().flat_map(|of| PERCENTILES.map(of));

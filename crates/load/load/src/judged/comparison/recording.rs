@@ -122,7 +122,7 @@ impl Recording {
         }
     }
 
-    /// Whether both files contain the same run, even if their names differ.
+    /// Returns whether both files contain the same run, even if their names differ.
     pub(crate) fn is_same(&self, other: &Recording) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
@@ -165,7 +165,7 @@ impl Recording {
     }
 }
 
-/// Whether a run with these settings ends after a number of requests instead of at a set time.
+/// Returns whether a run with these settings ends after a number of requests instead of at a set time.
 fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }

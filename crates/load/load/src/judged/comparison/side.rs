@@ -41,12 +41,12 @@ impl<'run> Side<'run> {
         Side { runs, sum }
     }
 
-    /// The times of all runs.
+    /// Returns the times of all runs.
     pub(crate) fn into_times(self) -> Times {
         self.sum
     }
 
-    /// A figure of this side with its interval; `None` if there are too few values.
+    /// Returns a figure of this side with its interval, or `None` if there are too few values.
     pub(crate) fn estimate(&self, figure: Figure) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(),
@@ -87,7 +87,7 @@ impl<'run> Side<'run> {
         })
     }
 
-    /// The batches, and also the runs if there are enough of them.
+    /// Returns the batches, and also the runs if there are enough of them.
     fn parts(&self) -> impl Iterator<Item = Parts> {
         let runs = (self.runs.len() >= LEAST_RUNS).then_some(Parts::Runs);
         iter::once(Parts::Batches).chain(runs)
@@ -97,7 +97,7 @@ impl<'run> Side<'run> {
         self.runs.iter().flat_map(|run| &run.histograms.batches)
     }
 
-    /// The counts of each part.
+    /// Returns the counts of each part.
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
         let run = |run: &Recording| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
@@ -144,7 +144,7 @@ impl<'run> Side<'run> {
     }
 }
 
-/// The confidence interval of a share (Wilson, *Probable inference*, 1927).
+/// Returns the confidence interval of a share (Wilson, *Probable inference*, 1927).
 fn wilson(share: f64, count: f64) -> (f64, f64) {
     let square = Z * Z / count;
     let middle = (share + square / 2.0) / (1.0 + square);

@@ -58,7 +58,7 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// The figures of the label with this name, if there is one.
+    /// Returns the figures of the label with this name, if there is one.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -72,7 +72,7 @@ impl<'run> Figures<'run> {
         })
     }
 
-    /// The times of this distribution, if they were measured.
+    /// Returns the times of this distribution, if they were measured.
     fn times(&self, times: Times) -> Option<Sample<'run>> {
         let own = |part| self.own.iter().find(|own| own.part == part);
         Some(match times {
@@ -175,7 +175,7 @@ const SINGLES: [(&str, Single); 14] = [
 ];
 
 impl Figure {
-    /// The figure with this name of one or more words, in lower case.
+    /// Returns the figure with this name of one or more words, in lower case.
     pub(crate) fn named(name: &str) -> Option<Figure> {
         if let Some(of) = name.strip_prefix("confidence ") {
             return Figure::confidence(of);
@@ -186,7 +186,7 @@ impl Figure {
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
     }
 
-    /// The confidence of a percentile. It is about response times if no times are named.
+    /// Returns the confidence of a percentile. It is about response times if no times are named.
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {
@@ -197,7 +197,7 @@ impl Figure {
         }
     }
 
-    /// Whether the figure also exists for single labels.
+    /// Returns whether the figure also exists for single labels.
     pub(crate) fn is_by_label(self) -> bool {
         match self {
             Figure::Of(_, times) => matches!(times, Times::Service | Times::Response),
@@ -208,7 +208,7 @@ impl Figure {
         }
     }
 
-    /// The unit of the figure.
+    /// Returns the unit of the figure.
     pub(crate) fn unit(self) -> Unit {
         match self {
             Figure::Of(Statistic::Count, _) => Unit::Count,
@@ -218,7 +218,7 @@ impl Figure {
         }
     }
 
-    /// The value of the figure in a run, in its unit. `None` if the run does not have the figure.
+    /// Returns the value of the figure in a run, in its unit. Returns `None` if the run does not have the figure.
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(figures.times(times)?),
@@ -234,7 +234,8 @@ impl Figure {
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Whether higher or lower values are better. `None` if neither is better in general, as for a count.
+    /// Returns whether higher or lower values are better. Returns `None` if neither is better in general, as for a
+    /// count.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -243,7 +244,7 @@ impl Figure {
         }
     }
 
-    /// The figure that shows the same without the time that requests waited for their start.
+    /// Returns the figure that shows the same without the time that requests waited for their start.
     pub(crate) fn without_waiting(self) -> Figure {
         match self {
             Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
@@ -251,7 +252,7 @@ impl Figure {
         }
     }
 
-    /// The part of responses whose times the figure is about, if any.
+    /// Returns the part of responses whose times the figure is about, if any.
     pub(crate) fn part(self) -> Option<Part> {
         match self {
             Figure::Of(_, Times::Of(part)) => Some(part),
@@ -259,7 +260,7 @@ impl Figure {
         }
     }
 
-    /// Whether the figure depends only on how long requests waited for their start.
+    /// Returns whether the figure depends only on how long requests waited for their start.
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
@@ -275,25 +276,25 @@ impl Figure {
         }
     }
 
-    /// Whether the figure is about how much of the load was started.
+    /// Returns whether the figure is about how much of the load was started.
     pub(crate) fn is_about_load(self) -> bool {
         let about =
             [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
         matches!(self, Figure::Single(single) if about.contains(&single))
     }
 
-    /// The smaller of the two shares of requests below and above a percentile.
+    /// Returns the smaller of the two shares of requests below and above a percentile.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
         Some(percent.min(100.0 - percent) / 100.0)
     }
 
-    /// The verb between the name of the figure and its value.
+    /// Returns the verb between the name of the figure and its value.
     pub(crate) fn verb(self) -> &'static str {
         if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
     }
 
-    /// The reason why a run may not have this figure.
+    /// Returns the reason why a run may not have this figure.
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Figure::Of(..) => "no such time was recorded",
@@ -323,7 +324,7 @@ impl Display for Figure {
 }
 
 impl Statistic {
-    /// The statistic with this name, in lower case.
+    /// Returns the statistic with this name, in lower case.
     pub(crate) fn named(name: &str) -> Option<Statistic> {
         look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
     }
@@ -345,7 +346,7 @@ impl Statistic {
         })
     }
 
-    /// The value if all lower bounds were as large as possible; `None` if it is infinite.
+    /// Returns the value if all lower bounds were as large as possible, or `None` if it is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
@@ -357,7 +358,7 @@ impl Statistic {
 }
 
 impl Single {
-    /// The figure with this name, in lower case.
+    /// Returns the figure with this name, in lower case.
     pub(crate) fn named(name: &str) -> Option<Single> {
         look_up(&SINGLES, name)
     }

@@ -13,7 +13,7 @@ const FORM: &str =
 pub(crate) struct Goal(Criterion);
 
 impl Goal {
-    /// Whether a run with these records has reached the goal.
+    /// Returns whether a run with these records has reached the goal.
     pub(crate) fn is_reached(&self, confidence: &Confidence<'_>) -> bool {
         self.0.figure.reach(confidence).is_some_and(|reach| self.0.holds(reach))
     }

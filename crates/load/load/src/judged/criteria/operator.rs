@@ -29,7 +29,7 @@ impl Operator {
         })
     }
 
-    /// Whether the comparison between `figure` and `limit` holds. It never holds for NaN.
+    /// Returns whether the comparison between `figure` and `limit` holds. It never holds for NaN.
     #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

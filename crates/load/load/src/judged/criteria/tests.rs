@@ -272,7 +272,7 @@ fn each_operator_at_its_limit() {
     }
 }
 
-/// The figures of a run without slots.
+/// Returns the figures of a run without slots.
 pub(super) fn nothing(stats: &OperationStats) -> Figures<'_> {
     Figures {
         wait: &stats.wait,

@@ -31,12 +31,12 @@ impl Times {
         ("reading", Times::Of(Part::Reading)),
     ];
 
-    /// The distribution with this name, in lower case, with hyphens or spaces.
+    /// Returns the distribution with this name, in lower case, with hyphens or spaces.
     pub(crate) fn named(name: &str) -> Option<Times> {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// The same times without the time that requests waited for their start.
+    /// Returns the same times without the time that requests waited for their start.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,
@@ -45,7 +45,7 @@ impl Times {
         }
     }
 
-    /// Whether these times are also recorded in batches.
+    /// Returns whether these times are also recorded in batches.
     pub(crate) fn is_in_batches(self) -> bool {
         matches!(self, Times::Wait | Times::Service | Times::Response)
     }

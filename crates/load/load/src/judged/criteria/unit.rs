@@ -83,8 +83,8 @@ impl Unit {
         }
     }
 
-    /// The unit in which a value is shown: its power of ten, and its name. A share is shown in the same notation as its
-    /// limit.
+    /// Returns the unit in which a value is shown: its power of ten, and its name. A share is shown in the same
+    /// notation as its limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -103,7 +103,7 @@ impl Unit {
 /// With this many decimals, any two numbers between 0 and 1000 differ in print.
 const MOST_DECIMALS: usize = 17;
 
-/// A time in nanoseconds; exact up to 104 days, and to 16 digits above.
+/// Returns a time in nanoseconds; exact up to 104 days, and to 16 digits above.
 #[expect(clippy::cast_precision_loss, reason = "16 digits are enough to compare times")]
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64

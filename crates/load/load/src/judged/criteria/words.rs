@@ -39,7 +39,7 @@ impl CriterionError {
         CriterionError { column: word.column, told: told.into() }
     }
 
-    /// The column of the error, counted from 1.
+    /// Returns the column of the error, counted from 1.
     #[cfg(test)]
     pub(crate) fn column(&self) -> usize {
         self.column
@@ -103,7 +103,7 @@ fn no_operator(text: &str) -> CriterionError {
     }
 }
 
-/// The words of a text, which are separated by spaces.
+/// Returns the words of a text, which are separated by spaces.
 fn words(text: &str) -> Vec<Word> {
     let begins = |at: usize| !text[..at].ends_with(|c: char| !c.is_whitespace());
     let indices = text.char_indices();
@@ -112,7 +112,7 @@ fn words(text: &str) -> Vec<Word> {
     starts.map(|(at, _)| piece(text, at, end(at))).collect()
 }
 
-/// The text from byte `from` to byte `to`, without spaces around it.
+/// Returns the text from byte `from` to byte `to`, without spaces around it.
 fn piece(text: &str, from: usize, to: usize) -> Word {
     let inside = &text[from..to];
     let blanks = inside.len() - inside.trim_start().len();
@@ -122,12 +122,12 @@ fn piece(text: &str, from: usize, to: usize) -> Word {
     }
 }
 
-/// The value that a name stands for.
+/// Returns the value that a name stands for.
 pub(crate) fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
     names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
 }
 
-/// The name that stands for a value.
+/// Returns the name that stands for a value.
 pub(crate) fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
     names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
 }

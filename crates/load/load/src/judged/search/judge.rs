@@ -90,12 +90,12 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether the objective was missed and no request succeeded.
+    /// Returns whether the objective was missed and no request succeeded.
     pub(crate) fn has_no_success(&self) -> bool {
         self.cause.is_some() && self.completed == 0
     }
 
-    /// The most frequent kind of failure.
+    /// Returns the most frequent kind of failure.
     pub(crate) fn main_failure(&self) -> Option<&str> {
         self.failures.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| &**kind)
     }
@@ -115,8 +115,8 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// The length of a step at `hz`: at least `least`, and long enough for the rarest requests that the objective is
-    /// about.
+    /// Returns the length of a step at `hz`: at least `least`, and long enough for the rarest requests that the
+    /// objective is about.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
@@ -124,20 +124,21 @@ impl Promise {
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
-    /// The largest number of failures in a step of `length` at `hz` with which the objective can be met.
+    /// Returns the largest number of failures in a step of `length` at `hz` with which the objective can be met.
     pub(crate) fn most_failures(&self, hz: f64, length: Duration) -> f64 {
         let requests = hz * length.as_secs_f64();
         let most = self.all().filter_map(|criterion| criterion.most_failures(requests));
         most.fold(f64::INFINITY, f64::min)
     }
 
-    /// The objective in normal form.
+    /// Returns the objective in normal form.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
         texts.join(" and ")
     }
 
-    /// The figure that is drawn, and its limit: the first time in the objective, otherwise the p99 of response times.
+    /// Returns the figure that is drawn, and its limit: the first time in the objective, otherwise the p99 of
+    /// response times.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
@@ -234,8 +235,8 @@ pub(crate) mod tests {
     use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 
-    /// The summary of 1000 requests at 1000/s, with these times, and with this lateness caused by the target and by the
-    /// generator.
+    /// Returns the summary of 1000 requests at 1000/s, with these times, and with this lateness caused by the target
+    /// and by the generator.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],

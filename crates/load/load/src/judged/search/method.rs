@@ -115,7 +115,7 @@ impl Trial {
         Trial { hz, kept: 0, broken: 0, generator: 0 }
     }
 
-    /// The result at this rate, if it is known.
+    /// Returns the result at this rate, if it is known.
     fn outcome(&self) -> Option<Outcome> {
         match self.kept.cmp(&self.broken) {
             Ordering::Greater => Some(Outcome::Kept),
@@ -139,7 +139,7 @@ impl Search {
         Search { bounds, trials: Vec::new(), steps: 0 }
     }
 
-    /// The next step; `None` if the search is complete, or if the largest number of steps is reached.
+    /// Returns the next step, or `None` if the search is complete, or if the largest number of steps is reached.
     pub(crate) fn next(&self) -> Option<Step> {
         if self.steps < self.bounds.max_steps { self.wanted() } else { None }
     }
@@ -181,13 +181,13 @@ impl Search {
         }
     }
 
-    /// The rates at which steps contradicted each other.
+    /// Returns the rates at which steps contradicted each other.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
     }
 
-    /// The next step if the number of steps were not limited.
+    /// Returns the next step if the number of steps were not limited.
     fn wanted(&self) -> Option<Step> {
         let Bounds { from, min, max, .. } = self.bounds;
         if let Some(open) = self.trials.iter().find(|trial| trial.outcome().is_none()) {
@@ -210,9 +210,9 @@ impl Search {
         })
     }
 
-    /// A rate between two tried rates that are too far apart. These are the ends of the bracket, or, if the generator
-    /// failed in between, the lowest rate that missed the objective and the next lower rate. If none are too far apart,
-    /// this is [`highest_near`](Search::highest_near).
+    /// Returns a rate between two tried rates that are too far apart. These are the ends of the bracket, or, if the
+    /// generator failed in between, the lowest rate that missed the objective and the next lower rate. If none are
+    /// too far apart, this is [`highest_near`](Search::highest_near).
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
@@ -226,36 +226,36 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// The highest rate that is still near the highest rate that met the objective, if the generator failed at the
-    /// highest tried rate, and that rate is lower. If this rate misses the objective, the target is the limit.
+    /// Returns the highest rate that is still near the highest rate that met the objective, if the generator failed
+    /// at the highest tried rate, and that rate is lower. If this rate misses the objective, the target is the limit.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
         (last.is(Outcome::Generator) && last.hz < near).then_some(near)
     }
 
-    /// The upper end of the rates that count as near this rate.
+    /// Returns the upper end of the rates that count as near this rate.
     fn near(&self, hz: f64) -> f64 {
         hz * NEAR.max(1.0 + self.bounds.precision)
     }
 
-    /// The highest tried rate below this rate.
+    /// Returns the highest tried rate below this rate.
     fn below(&self, hz: f64) -> Option<f64> {
         self.trials.iter().rev().map(|trial| trial.hz).find(|below| *below < hz)
     }
 
-    /// The highest rate that meets the objective.
+    /// Returns the highest rate that meets the objective.
     fn kept(&self) -> Option<Trial> {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// The lowest tried rate above [`kept`](Search::kept). The objective was missed there for any reason, or the result
-    /// is not known yet.
+    /// Returns the lowest tried rate above [`kept`](Search::kept). The objective was missed there for any reason, or
+    /// the result is not known yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }
 
-    /// The lowest rate above [`kept`](Search::kept) at which the target missed the objective.
+    /// Returns the lowest rate above [`kept`](Search::kept) at which the target missed the objective.
     fn broken(&self) -> Option<Trial> {
         self.above_kept(|trial| trial.is(Outcome::Broken))
     }

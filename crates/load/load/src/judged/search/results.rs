@@ -54,7 +54,7 @@ pub(crate) fn rate(hz: f64) -> String {
 }
 
 impl End {
-    /// The reason why a search has no more steps.
+    /// Returns the reason why a search has no more steps.
     pub(crate) fn of(search: &Search) -> End {
         match search.conclusion() {
             Conclusion::Unfinished { .. } => End::Steps,
@@ -62,15 +62,15 @@ impl End {
         }
     }
 
-    /// Whether the search ended at a limit that its options set.
+    /// Returns whether the search ended at a limit that its options set.
     fn is_planned(self) -> bool {
         matches!(self, End::Steps | End::Time)
     }
 }
 
 impl Results {
-    /// Whether a rate met the objective. `None` if this is unknown, because the generator was the limit or the search
-    /// was interrupted.
+    /// Returns whether a rate met the objective. Returns `None` if this is unknown, because the generator was the
+    /// limit or the search was interrupted.
     pub(crate) fn success(&self) -> Option<bool> {
         match self.conclusion {
             Conclusion::Found { .. } | Conclusion::AllKept { .. } => Some(true),
@@ -82,12 +82,12 @@ impl Results {
         }
     }
 
-    /// The number of steps that were not judged, because the generator could not keep up.
+    /// Returns the number of steps that were not judged, because the generator could not keep up.
     pub(crate) fn unjudged(&self) -> usize {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
     }
 
-    /// The resource that ran out above the highest rate.
+    /// Returns the resource that ran out above the highest rate.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self.end {
             End::TargetFailing if self.fails_by_generator() => Some(Cause::Generator),
@@ -96,12 +96,12 @@ impl Results {
         }
     }
 
-    /// Whether the request that was sent alone failed because of a limit of the generator's machine.
+    /// Returns whether the request that was sent alone failed because of a limit of the generator's machine.
     pub(crate) fn fails_by_generator(&self) -> bool {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// The last step that missed the objective just above the highest rate, and so shows the cause.
+    /// Returns the last step that missed the objective just above the highest rate, and so shows the cause.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

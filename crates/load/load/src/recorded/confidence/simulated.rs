@@ -42,7 +42,7 @@ impl Simulated {
         Simulated { all: Histogram::new(3).unwrap(), batches }
     }
 
-    /// The records in the form in which a result file contains them.
+    /// Returns the records in the form in which a result file contains them.
     pub(crate) fn kept(self) -> RetainedHistograms {
         let none = Histogram::new(2).unwrap();
         let times = |response: Histogram<u64>| Times {
@@ -92,7 +92,7 @@ impl Queue {
         run
     }
 
-    /// The due times of requests, each with its response time.
+    /// Returns the due times of requests, each with its response time.
     fn responses(&self, seed: u64) -> impl Iterator<Item = (f64, f64)> {
         let mut random = Random(seed);
         let mut now = self.stalls.map_or(0.0, |_| BEFORE);
@@ -145,7 +145,7 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// How long the server is busy with earlier requests at the start, if it does not stall.
+    /// Returns how long the server is busy with earlier requests at the start, if it does not stall.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
         let is_busy = random.exponential() > -utilisation.ln();

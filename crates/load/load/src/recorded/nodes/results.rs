@@ -163,7 +163,7 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Whether the timeline has one of the widths that all nodes use.
+    /// Returns whether the timeline has one of the widths that all nodes use.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -269,7 +269,7 @@ impl PartHead {
     }
 }
 
-/// The histograms in the order in which they are sent.
+/// Returns the histograms in the order in which they are sent.
 fn histograms(stats: &OperationStats) -> [&Histogram<u64>; 7] {
     let SetUps { all, connect, tls } = &stats.set_ups;
     [&stats.wait, &stats.service, &stats.response, &stats.bounds, all, connect, tls]
@@ -305,7 +305,7 @@ mod tests {
     use crate::recorded::over_time::Interval;
     use crate::shown::fixture::long;
 
-    /// The results of a node that has worked for this time at this rate.
+    /// Returns the results of a node that has worked for this time at this rate.
     fn results(seconds: u64, hz: u64) -> Results {
         let mut summary = long(seconds, hz);
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {

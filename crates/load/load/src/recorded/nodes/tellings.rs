@@ -56,12 +56,13 @@ impl Tellings {
         self.0.insert(number, Node { until, stats, last });
     }
 
-    /// The sum of the operations of all nodes so far.
+    /// Returns the sum of the operations of all nodes so far.
     pub(crate) fn all(&self) -> OperationStats {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// The operations of all current nodes in about the last second. `None` before any node has reported twice.
+    /// Returns the operations of all current nodes in about the last second. Returns `None` before any node has
+    /// reported twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
     use crate::load::kind::FailureKind;
 
-    /// The statistics of operations with these response times, and of `failed` failures.
+    /// Returns the statistics of operations with these response times, and of `failed` failures.
     fn stats(times: &[u64], failed: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         for &time in times {

@@ -126,8 +126,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// The timeline of a node that made these numbers of starts in quarters of a second, from shortly after the
-    /// beginning of second `first` on.
+    /// Returns the timeline of a node that made these numbers of starts in quarters of a second, from shortly after
+    /// the beginning of second `first` on.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {

@@ -108,7 +108,7 @@ mod tests {
         if waits { connection.wait_for(pending()).await } else { pending().await }
     }
 
-    /// The indexes of the connections in `before` that have been closed.
+    /// Returns the indexes of the connections in `before` that have been closed.
     fn gone(before: &[Connection], connections: &Connections) -> Vec<usize> {
         let is_there = |connection: &Connection| {
             connections

@@ -78,7 +78,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// Whether all names that the request uses for this server are names of the loopback interface.
+/// Returns whether all names that the request uses for this server are names of the loopback interface.
 fn names_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let parse = |value: &HeaderValue| value.to_str().ok()?.parse::<Authority>().ok();
     let hosts: Vec<_> = headers.get_all(HOST).iter().map(parse).collect();

@@ -85,7 +85,7 @@ impl Handlers {
         })
     }
 
-    /// The response to a request.
+    /// Returns the response to a request.
     pub(super) async fn answer(
         &self,
         asked: Result<ControlRequest, Refused>,
@@ -129,7 +129,7 @@ impl Handlers {
     }
 }
 
-/// The format of metrics that the client prefers.
+/// Returns the format of metrics that the client prefers.
 fn format(headers: &HeaderMap) -> Format {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     Format::preferred(&accept.collect::<Vec<_>>().join(","))

@@ -6,7 +6,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 
-/// A response that contains one JSON object.
+/// Returns a response that contains one JSON object.
 pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
     // This cannot fail, because all keys of the objects are strings.
     let mut text = serde_json::to_string(object).unwrap_or_default();
@@ -14,7 +14,7 @@ pub(super) fn json(object: &impl Serialize) -> Response<Full<Bytes>> {
     text_of("application/json", text)
 }
 
-/// A response that must not be cached.
+/// Returns a response that must not be cached.
 pub(super) fn text_of(content_type: &'static str, text: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(text));
     let headers = response.headers_mut();

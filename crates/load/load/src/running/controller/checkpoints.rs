@@ -55,8 +55,8 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Whether a second has passed. In a fleet, this is the case when the load has reached the next second. The end of
-    /// the warm-up also ends a second.
+    /// Returns whether a second has passed. In a fleet, this is the case when the load has reached the next second.
+    /// The end of the warm-up also ends a second.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;
@@ -66,7 +66,7 @@ impl Checkpoints {
         is_over || is_warm
     }
 
-    /// The number of recorded slots that were requested between an earlier checkpoint and the last one.
+    /// Returns the number of recorded slots that were requested between an earlier checkpoint and the last one.
     pub(crate) fn asked_since(&self, before: &Checkpoint, state: &RunState<'_>) -> f64 {
         let recorded = |from: f64| self.last.asked.max(from) - before.asked.max(from);
         state.span.warm_up().map_or(0.0, |warm_up| recorded(warm_up.count))

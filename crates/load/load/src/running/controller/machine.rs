@@ -18,12 +18,12 @@ impl MachineReading {
         MachineReading { processors: processors(), quotas: quotas() }
     }
 
-    /// The use of the CPUs since an `earlier` reading, if it is known.
+    /// Returns the use of the CPUs since an `earlier` reading, if it is known.
     pub(crate) fn meanwhile(&self, earlier: &MachineReading) -> Option<Meanwhile> {
         self.processors?.since(earlier.processors?)
     }
 
-    /// The CPU quota, if it was reached since an `earlier` reading.
+    /// Returns the CPU quota, if it was reached since an `earlier` reading.
     pub(crate) fn quota(&self, earlier: &MachineReading) -> Option<Quota> {
         quota::reached(&self.quotas, &earlier.quotas)
     }

@@ -30,7 +30,7 @@ impl Observers {
         self.prompt.press(key)
     }
 
-    /// The text that is being typed, or the error in it.
+    /// Returns the text that is being typed, or the error in it.
     pub(crate) fn typed(&self) -> String {
         self.prompt.line()
     }

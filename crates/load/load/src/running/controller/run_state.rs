@@ -20,7 +20,7 @@ pub(crate) struct RunState<'run> {
 }
 
 impl<'run> RunState<'run> {
-    /// The pacer that grants the slots.
+    /// Returns the pacer that grants the slots.
     pub(crate) fn pacer(&self) -> &'run Pacer {
         &self.shared.pacer
     }
@@ -29,12 +29,12 @@ impl<'run> RunState<'run> {
         self.pacer().now()
     }
 
-    /// The status of the node in its fleet.
+    /// Returns the status of the node in its fleet.
     pub(crate) fn standing(&self) -> Option<Standing> {
         self.member.map(Member::standing)
     }
 
-    /// The phase of a run whose schedule has not ended.
+    /// Returns the phase of a run whose schedule has not ended.
     pub(crate) fn phase(&self) -> Phase {
         match self.now() {
             _ if self.is_paused() => Phase::Paused,
@@ -47,7 +47,8 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
-    /// The current rate of all processes in slots per second. During a pause, this is the rate after the pause.
+    /// Returns the current rate of all processes in slots per second. During a pause, this is the rate after the
+    /// pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
             // In a shape, this rate means that the load has no rate at this time.
@@ -56,7 +57,7 @@ impl<'run> RunState<'run> {
         }
     }
 
-    /// The number of requested slots. In a closed loop, these are the slots that started.
+    /// Returns the number of requested slots. In a closed loop, these are the slots that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
@@ -66,7 +67,7 @@ impl<'run> RunState<'run> {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
-    /// The end of the whole load, if it is known.
+    /// Returns the end of the whole load, if it is known.
     pub(crate) fn planned_end(&self) -> Option<Nanos> {
         let length = || self.pacer().shape()?.duration();
         let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));

@@ -137,7 +137,7 @@ impl Run<'_> {
         self.span.start + Duration::from_millis(ms)
     }
 
-    /// The end of the stop that contains a moment, or the moment itself.
+    /// Returns the end of the stop that contains a moment, or the moment itself.
     fn after(&self, stops: &[(u64, u64)], moment: Nanos) -> Nanos {
         let inside = |&&(from, to): &&(u64, u64)| (self.at(from)..self.at(to)).contains(&moment);
         stops.iter().find(inside).map_or(moment, |&(_, to)| self.at(to))
@@ -219,7 +219,7 @@ impl Run<'_> {
     }
 }
 
-/// The controller's loop without waiting.
+/// Returns the controller's loop without waiting.
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,

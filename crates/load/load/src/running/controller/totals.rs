@@ -76,8 +76,8 @@ impl<'run> RunTotals<'run> {
         self.tally.expect(labels);
     }
 
-    /// The time of the next tick. There is also a tick at the end of the warm-up, which separates the results before
-    /// and after it, and at each second of a fleet's load, so that the results of all nodes can be added.
+    /// Returns the time of the next tick. There is also a tick at the end of the warm-up, which separates the results
+    /// before and after it, and at each second of a fleet's load, so that the results of all nodes can be added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -181,24 +181,24 @@ impl<'run> RunTotals<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    /// The confidence intervals of the times up to the end of the last second.
+    /// Returns the confidence intervals of the times up to the end of the last second.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
 
-    /// The CPU time of the load threads since the warm-up.
+    /// Returns the CPU time of the load threads since the warm-up.
     pub(crate) fn processor(&self) -> Option<CpuTime> {
         let Checkpoints { last, warm, .. } = &self.checkpoints;
         cpu_time::sum(cpu_time::since(&last.processor, &warm.processor))
     }
 
-    /// The use of the machine's CPUs, if it is known.
+    /// Returns the use of the machine's CPUs, if it is known.
     pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
         let [first, last] = &self.machine;
         last.as_ref()?.meanwhile(first.as_ref()?)
     }
 
-    /// The CPU quota, if it was reached.
+    /// Returns the CPU quota, if it was reached.
     pub(crate) fn quota(&self) -> Option<Quota> {
         let [first, last] = &self.machine;
         last.as_ref()?.quota(first.as_ref()?)
@@ -209,13 +209,13 @@ impl<'run> RunTotals<'run> {
         mem::take(&mut self.logs).end()
     }
 
-    /// The pacer's ledger. After the end of the schedule, this is the ledger at the end.
+    /// Returns the pacer's ledger. After the end of the schedule, this is the ledger at the end.
     fn ledger(&self) -> Ledger {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// The slots that are due but have not started. After the end of the schedule, no more slots fall due. In a closed
-    /// loop, no slot is due before a worker is free.
+    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. In
+    /// a closed loop, no slot is due before a worker is free.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -253,7 +253,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// The lateness so far of the slots that are waiting and have not been counted.
+    /// Returns the lateness so far of the slots that are waiting and have not been counted.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),
@@ -261,7 +261,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// The requested rate in the last second. During the warm-up, this is the current rate.
+    /// Returns the requested rate in the last second. During the warm-up, this is the current rate.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {
@@ -270,7 +270,7 @@ impl<'run> RunTotals<'run> {
         self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
     }
 
-    /// Whether more than `most` requests have failed.
+    /// Returns whether more than `most` requests have failed.
     pub(crate) fn has_failed_more_than(&self, most: f64) -> bool {
         float(self.tally.failed()) > most
     }

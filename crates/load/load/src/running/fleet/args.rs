@@ -94,7 +94,7 @@ pub(crate) struct RunAt {
 }
 
 impl RunAt {
-    /// The address of the run.
+    /// Returns the address of the run.
     pub(crate) fn address(&self) -> anyhow::Result<RunAddress> {
         RunAddress::new("--store", self.store.as_deref(), &self.name)
     }

@@ -74,13 +74,13 @@ fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetV
 }
 
 impl FleetView {
-    /// The figures of the last second; `None` if the run is over.
+    /// Returns the figures of the last second, or `None` if the run is over.
     fn last_second(&self) -> Option<Pace<'_>> {
         let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
         Some(Pace::of(last, &self.status.run.shape.parse().ok()?))
     }
 
-    /// The figures of the run so far.
+    /// Returns the figures of the run so far.
     fn so_far(&self) -> Option<Pace<'_>> {
         let [asked_hz, achieved_hz] = whole::rates(self.status.account.as_ref()?);
         Some(Pace { asked_hz, achieved_hz, stats: &self.all })

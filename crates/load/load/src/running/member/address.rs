@@ -28,7 +28,7 @@ impl RunAddress {
         Ok(RunAddress { url, name: name.to_owned() })
     }
 
-    /// The store's URL for connecting, including the password.
+    /// Returns the store's URL for connecting, including the password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }

@@ -46,7 +46,7 @@ impl Overview {
         Ok(Overview(view))
     }
 
-    /// The figures of the fleet; `None` if they are not wanted or not known yet.
+    /// Returns the figures of the fleet, or `None` if they are not wanted or not known yet.
     pub(crate) fn text(&self, is_wanted: bool) -> Option<String> {
         let mut view = lock(&self.0);
         view.is_wanted = is_wanted;

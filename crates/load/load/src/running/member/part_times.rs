@@ -15,7 +15,7 @@ impl PartTimes {
         PartTimes { take: Box::new(take), sum: RefCell::default() }
     }
 
-    /// All times so far.
+    /// Returns all times so far.
     pub(crate) fn all(&self) -> Vec<OwnTimes> {
         let mut sum = self.sum.borrow_mut();
         own_times::add(&mut sum, (self.take)());

@@ -27,7 +27,7 @@ const SHORTEST: Duration = Duration::from_millis(250);
 const PATH: &str = "/v1/metrics";
 
 impl PushArgs {
-    /// The collector that metrics are sent to, if there is one.
+    /// Returns the collector that metrics are sent to, if there is one.
     pub(crate) fn collector(&self) -> anyhow::Result<Option<Collector>> {
         self.otlp.clone().map(Collector::new).transpose()
     }

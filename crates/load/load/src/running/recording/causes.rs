@@ -62,7 +62,7 @@ fn at(at_ms: u64) -> Nanos {
     Nanos::ZERO + ms(at_ms)
 }
 
-/// The time at which work of this length ends if it begins at `from`. No work is done during stops.
+/// Returns the time at which work of this length ends if it begins at `from`. No work is done during stops.
 fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos {
     stops.fold(from + work, |done, (stop, go)| {
         if at(go) <= from || at(stop) >= done { done } else { done + (at(go) - at(stop).max(from)) }
@@ -171,7 +171,7 @@ impl Thread<'_> {
         true
     }
 
-    /// The time at which the response to a request that is sent now arrives.
+    /// Returns the time at which the response to a request that is sent now arrives.
     fn answer(&mut self, now: Nanos) -> Nanos {
         let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
         let shared = generator_stops.iter().filter(|_| is_embedded);
@@ -230,7 +230,7 @@ fn stats(cause: Cause) -> OperationStats {
     stats
 }
 
-/// The verdict on a run, and the statistics on which it is based.
+/// Returns the verdict on a run, and the statistics on which it is based.
 fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     let stats = stats(cause);
     let ratio = float(stats.started()) / float(stats.due());

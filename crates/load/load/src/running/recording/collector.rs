@@ -77,7 +77,7 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// The outcomes that were taken last.
+    /// Returns the outcomes that were taken last.
     pub(crate) fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
@@ -136,17 +136,17 @@ impl<'run> Collector<'run> {
         self.intervals.iter_mut().for_each(Intervals::cut);
     }
 
-    /// The statistics up to the end of the last second.
+    /// Returns the statistics up to the end of the last second.
     pub(crate) fn total(&self) -> &OperationStats {
         &self.total
     }
 
-    /// The gap quality of the starts collected so far.
+    /// Returns the gap quality of the starts collected so far.
     pub(crate) fn gap_quality(&self) -> Option<Quality> {
         self.gaps.quality()
     }
 
-    /// How random the starts collected so far are, if Poisson arrivals were requested.
+    /// Returns how random the starts collected so far are, if Poisson arrivals were requested.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// The longest response time of the requests that were due in each interval, in ms.
+    /// Returns the longest response time of the requests that were due in each interval, in ms.
     fn longest(over_time: &OverTime) -> Vec<u64> {
         let longest = |interval: &Interval| interval.due.responses().times.max() / 1_000_000;
         over_time.intervals().iter().map(longest).collect()

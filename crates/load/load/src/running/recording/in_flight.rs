@@ -34,7 +34,7 @@ pub(super) struct InFlight {
 }
 
 impl Begun {
-    /// The outcome of the operation.
+    /// Returns the outcome of the operation.
     pub(super) fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
         let &Begun { intended_start, start, .. } = self;
         Outcome {
@@ -58,17 +58,17 @@ impl InFlight {
         place
     }
 
-    /// The operation at this place, unless it has been given up.
+    /// Returns the operation at this place, unless it has been given up.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
         self.places.get_mut(place)?.as_mut()
     }
 
-    /// All operations in flight.
+    /// Returns all operations in flight.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Begun> {
         self.places.iter().flatten()
     }
 
-    /// All operations in flight.
+    /// Returns all operations in flight.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Begun> {
         self.places.iter_mut().flatten()
     }

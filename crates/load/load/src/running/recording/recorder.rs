@@ -162,13 +162,14 @@ impl Recorder {
         self.record().last_poll.blocks();
     }
 
-    /// Whether the report of the thread's CPU time is overdue by more than `allowed`, which means that the thread is
-    /// stuck.
+    /// Returns whether the report of the thread's CPU time is overdue by more than `allowed`, which means that the
+    /// thread is stuck.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
-    /// The number of connections that the thread is opening outside of calls. It takes no slot before all are open.
+    /// Returns the number of connections that the thread is opening outside of calls. It takes no slot before all are
+    /// open.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
     }
@@ -207,7 +208,7 @@ impl Recorder {
         }
     }
 
-    /// The number of slots that had been skipped when the thread's last operation started.
+    /// Returns the number of slots that had been skipped when the thread's last operation started.
     pub(crate) fn skipped(&self) -> u64 {
         self.record().skipped
     }
@@ -220,7 +221,7 @@ impl Recorder {
         record.stats.cause(lateness.times(slots));
     }
 
-    /// The lateness so far of a slot that is waiting and has this age.
+    /// Returns the lateness so far of a slot that is waiting and has this age.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -289,13 +290,14 @@ impl Recorder {
 }
 
 impl Record {
-    /// The time up to which all arrived responses have been found by `now`. A thread that is opening its connections
-    /// awaits no responses.
+    /// Returns the time up to which all arrived responses have been found by `now`. A thread that is opening its
+    /// connections awaits no responses.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// The lateness, at `now`, of a slot that has not started. The thread last polled for responses at `looked`.
+    /// Returns the lateness, at `now`, of a slot that has not started. The thread last polled for responses at
+    /// `looked`.
     fn lateness(
         &self,
         intended: Nanos,
@@ -346,12 +348,12 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// The time at which the operation started.
+    /// Returns the time at which the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start
     }
 
-    /// The place of the operation in the record of its thread.
+    /// Returns the place of the operation in the record of its thread.
     pub(crate) fn place(&self) -> usize {
         self.place.unwrap_or_default()
     }

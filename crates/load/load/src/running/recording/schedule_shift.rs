@@ -39,17 +39,17 @@ impl ScheduleShift {
         self.since = is_paused.then_some(now);
     }
 
-    /// The total length of all pauses up to now.
+    /// Returns the total length of all pauses up to now.
     pub(crate) fn paused(&self, now: Nanos) -> Duration {
         self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// The time by which the schedule had been moved before the slot that is taken now.
+    /// Returns the time by which the schedule had been moved before the slot that is taken now.
     pub(crate) fn by(&mut self, now: Nanos) -> Duration {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
-    /// The number of slots that had been skipped at the last update, if a late policy may give slots up.
+    /// Returns the number of slots that had been skipped at the last update, if a late policy may give slots up.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }

@@ -93,7 +93,7 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
     }
 }
 
-/// The table with the fates of all slots.
+/// Returns the table with the fates of all slots.
 fn fates(account: &Account) -> Markup {
     let Account { expected, .. } = account;
     let lost = account.lost();
@@ -117,7 +117,7 @@ fn bounds(least: u64, most: u64) -> String {
     if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
 }
 
-/// The table with a row for each node.
+/// Returns the table with a row for each node.
 fn nodes(account: &Account) -> Markup {
     html! {
         div.wide {

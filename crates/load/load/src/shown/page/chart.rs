@@ -103,7 +103,7 @@ impl Chart {
     }
 }
 
-/// An entry of the key, with a sample of the line.
+/// Returns an entry of the key, with a sample of the line.
 pub(crate) fn key(class: &str, name: &str) -> Markup {
     html! {
         span {
@@ -124,7 +124,7 @@ fn key_silent() -> Markup {
     }
 }
 
-/// The entry of the key for [`upward`].
+/// Returns the entry of the key for [`upward`].
 pub(crate) fn key_at_least() -> Markup {
     html! {
         span {

@@ -66,7 +66,7 @@ pub(crate) fn map(times: &Times) -> Markup {
     .figure()
 }
 
-/// The key: all shades with their numbers.
+/// Returns the key: all shades with their numbers.
 fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     let width = u16::from(SHADES) * SWATCH;
     html! {
@@ -98,7 +98,7 @@ impl Spot {
     }
 }
 
-/// The spots of an interval, one per row, from below.
+/// Returns the spots of an interval, one per row, from below.
 fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     let mut spots = vec![Spot::default(); usize::from(ROWS)];
     let sample = interval.due.responses();
@@ -112,7 +112,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// The number of times per second in each row.
+/// Returns the number of times per second in each row.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {
@@ -140,7 +140,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// The shade for a rate; 0 for no slots.
+    /// Returns the shade for a rate; 0 for no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {
@@ -150,7 +150,7 @@ impl Scale {
         (part * f64::from(SHADES)).ceil().clamp(1.0, f64::from(SHADES)) as u8
     }
 
-    /// The largest rate that has this shade.
+    /// Returns the largest rate that has this shade.
     fn most_of(self, shade: u8) -> f64 {
         self.most * self.factor().powf(f64::from(shade) / f64::from(SHADES) - 1.0)
     }

@@ -53,7 +53,7 @@ pub(crate) struct Kind {
     pub(crate) of: fn(&Interval) -> Sample<'_>,
 }
 
-/// The charts of all kinds, which share one scale.
+/// Returns the charts of all kinds, which share one scale.
 pub(crate) fn charts(times: &Times) -> Markup {
     let of = |interval| KINDS.iter().map(move |kind| (kind.of)(interval).times);
     let axis = log_axis(times.intervals().iter().flat_map(of));

@@ -24,15 +24,15 @@ struct Series {
 }
 
 impl Series {
-    /// The number of slots per second.
+    /// Returns the number of slots per second.
     fn hz(&self, interval: &Interval) -> f64 {
         let slots: u64 = self.endings.iter().map(|ending| interval.due.ended(*ending)).sum();
         float(slots) / interval.length().as_secs_f64()
     }
 }
 
-/// The chart of failed requests by kind, and of requests that never started. Skipped requests are not drawn, because
-/// their due times are unknown.
+/// Returns the chart of failed requests by kind, and of requests that never started. Skipped requests are not drawn,
+/// because their due times are unknown.
 pub(crate) fn chart(times: &Times, skipped: u64) -> Markup {
     let not_drawn = match skipped {
         0 => String::new(),

@@ -45,12 +45,12 @@ impl Times {
         Times { intervals, end, silences: silences(all) }
     }
 
-    /// The intervals.
+    /// Returns the intervals.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// The position of an interval on the time axis.
+    /// Returns the position of an interval on the time axis.
     pub(crate) fn place(&self, interval: &Interval) -> (f64, f64) {
         self.span(interval.from, interval.to)
     }
@@ -60,7 +60,7 @@ impl Times {
         (part(from), part(to))
     }
 
-    /// The ticks of the time axis.
+    /// Returns the ticks of the time axis.
     pub(crate) fn moments(&self) -> Vec<(f64, String)> {
         TimeAxis::new(self.end, MOMENTS).ticks().collect()
     }
@@ -86,7 +86,7 @@ impl Times {
         }
     }
 
-    /// The chart of the requested and the achieved rate.
+    /// Returns the chart of the requested and the achieved rate.
     pub(crate) fn rates(&self) -> Markup {
         let rates = self.intervals.iter().flat_map(|of| [of.asked_hz(), of.achieved_hz()]);
         let axis = RateAxis::new(rates.fold(0.0, f64::max));
@@ -106,7 +106,7 @@ impl Times {
         .figure()
     }
 
-    /// The chart of the requests that were due but had not started.
+    /// Returns the chart of the requests that were due but had not started.
     pub(crate) fn backlog(&self) -> Markup {
         let slots = self.intervals.iter().map(|of| of.backlog.slots).max().unwrap_or_default();
         if slots == 0 {
@@ -177,12 +177,12 @@ impl RateAxis {
         RateAxis { axis: ValueAxis::new(most_hz * unit.1, 4), unit }
     }
 
-    /// The position of a rate, as a share of the axis.
+    /// Returns the position of a rate, as a share of the axis.
     pub(crate) fn part(self, hz: f64) -> f64 {
         self.axis.part(hz * self.unit.1)
     }
 
-    /// The ticks of the axis.
+    /// Returns the ticks of the axis.
     pub(crate) fn ticks(self) -> Vec<(f64, String)> {
         let tick = |value| (self.axis.part(value), round_count(value) + self.unit.0);
         self.axis.ticks().map(tick).collect()

@@ -77,12 +77,12 @@ pub(crate) fn spectra(name: &'static str, about: &str, both: [Spectrum<'_>; 2]) 
     html! { (chart.figure()) (table(longest, both)) }
 }
 
-/// The number of nines of the longest time; at least one, so that a run of few requests has a chart.
+/// Returns the number of nines of the longest time; at least one, so that a run of few requests has a chart.
 fn extent(times: &Histogram<u64>) -> f64 {
     human::float(times.len()).log10().max(1.0)
 }
 
-/// The positions of p50 and of each percentile with nines.
+/// Returns the positions of p50 and of each percentile with nines.
 fn labels(most: f64) -> Vec<(f64, String)> {
     let named = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
     let more = [
@@ -97,8 +97,8 @@ fn labels(most: f64) -> Vec<(f64, String)> {
     labels.take_while(|(part, _)| *part < 1.0 + 1e-9).collect()
 }
 
-/// The spans along the width in which each time is drawn: from its quantile to the next one. The span of the longest
-/// time has no width, because no times follow.
+/// Returns the spans along the width in which each time is drawn: from its quantile to the next one. The span of the
+/// longest time has no width, because no times follow.
 fn spans(times: &Histogram<u64>, most: f64) -> Vec<(f64, f64, Point)> {
     let points = points(times);
     let end = extent(times) / most;
@@ -112,14 +112,14 @@ fn path(times: &Histogram<u64>, axis: LogTimeAxis, most: f64) -> String {
     steps(levels.map(|(from, to, point)| (from, to, Some(axis.part(point.ns)))), HEIGHT)
 }
 
-/// The parts in which the line is only a lower bound.
+/// Returns the parts in which the line is only a lower bound.
 fn bounds(sample: Sample<'_>, axis: LogTimeAxis, most: f64) -> String {
     let spans = spans(sample.times, most).into_iter();
     let bounds = spans.filter(|(_, _, point)| sample.is_at_least(point.quantile));
     upward(bounds.map(|(from, to, point)| ((from, to), axis.part(point.ns))), HEIGHT)
 }
 
-/// The table of all percentiles that the larger distribution has.
+/// Returns the table of all percentiles that the larger distribution has.
 fn table(longest: &Histogram<u64>, both: [Spectrum<'_>; 2]) -> Markup {
     html! {
         details {

@@ -247,7 +247,7 @@ fn tiles(page: &str) -> BTreeMap<String, String> {
     labels.map(text).zip(figures.map(text)).collect()
 }
 
-/// A run of `slots` requests that were due a second before its end. Only the first one completed.
+/// Returns a run of `slots` requests that were due a second before its end. Only the first one completed.
 fn of_which_one_completed(slots: u64) -> Summary {
     let mut summary = empty();
     let stats = &mut summary.stats;

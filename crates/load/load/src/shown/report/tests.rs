@@ -24,7 +24,7 @@ fn required(text: &str, value: &str, missed: Option<&str>) -> Required {
     Required { text: text.to_owned(), value: value.to_owned(), missed }
 }
 
-/// A run of 10 s at 500/s with 5000 requests of 1 ms.
+/// Returns a run of 10 s at 500/s with 5000 requests of 1 ms.
 fn good() -> Summary {
     let mut summary = empty();
     let stats = &mut summary.stats;

@@ -48,7 +48,7 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// The conclusion in one or two sentences.
+    /// Returns the conclusion in one or two sentences.
     pub(crate) fn sentence(&self) -> String {
         let Some(failure) = self.results.failure else { return self.conclusion() };
         let who = if self.results.fails_by_generator() { "generator" } else { "target" };

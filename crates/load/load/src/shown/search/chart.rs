@@ -27,7 +27,7 @@ pub(crate) struct LogAxis {
     pub(crate) to: f64,
 }
 
-/// The mark of a step.
+/// Returns the mark of a step.
 pub(crate) fn mark(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Kept => "o",
@@ -48,20 +48,21 @@ impl LogAxis {
         LogAxis { from: self.from / 1.08, to: self.to * 1.08 }
     }
 
-    /// The position of a value, as a share of the axis; one half if the axis has only one value.
+    /// Returns the position of a value, as a share of the axis; one half if the axis has only one value.
     fn part(self, value: f64) -> f64 {
         let part = (value / self.from).ln() / (self.to / self.from).ln();
         if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// The value at this share of the axis.
+    /// Returns the value at this share of the axis.
     fn value(self, part: f64) -> f64 {
         self.from * (self.to / self.from).powf(part)
     }
 }
 
 impl Results {
-    /// The points of the chart: rates, seconds and outcomes. Zero is replaced by 1 ns, because the axis is logarithmic.
+    /// Returns the points of the chart: rates, seconds and outcomes. Zero is replaced by 1 ns, because the axis is
+    /// logarithmic.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, f64, Outcome)> + Clone {
         let seconds = |time: Duration| time.max(Duration::from_nanos(1)).as_secs_f64();
         self.steps
@@ -69,7 +70,7 @@ impl Results {
             .filter_map(move |step| Some((step.hz, seconds(step.charted?), step.outcome)))
     }
 
-    /// The axes of the chart. They include this limit.
+    /// Returns the axes of the chart. They include this limit.
     pub(crate) fn axes(&self, limit: Option<Duration>) -> Option<(LogAxis, LogAxis)> {
         let limit = limit.map(|limit| limit.as_secs_f64()).filter(|limit| *limit > 0.0);
         let rates = LogAxis::over(self.points().map(|point| point.0))?;
@@ -110,7 +111,7 @@ impl Display for Chart<'_> {
     }
 }
 
-/// The index at this share of `count` positions.
+/// Returns the index at this share of `count` positions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a count")]
 fn index(part: f64, count: usize) -> usize {
     (part * human::float((count - 1) as u64)).round() as usize

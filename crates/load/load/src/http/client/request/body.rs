@@ -48,7 +48,7 @@ impl fmt::Display for Unreadable {
 impl Error for Unreadable {}
 
 impl Unreadable {
-    /// Whether a body file caused this error.
+    /// Returns whether a body file caused this error.
     pub(crate) fn is_why(error: &io::Error) -> bool {
         error.get_ref().and_then(|source| source.downcast_ref::<Unreadable>()).is_some()
     }
@@ -61,7 +61,7 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// The content of a file, or of standard input.
+    /// Returns the content of a file, or of standard input.
     ///
     /// # Errors
     /// Fails if the file cannot be read.
@@ -72,7 +72,7 @@ impl Content {
         Content::of_file_from(path, LARGE)
     }
 
-    /// The content of a file, which counts as large if it has at least `large` bytes.
+    /// Returns the content of a file, which counts as large if it has at least `large` bytes.
     fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
         let file = File::open(path)?;
         let about = file.metadata()?;
@@ -89,7 +89,7 @@ impl Content {
         Ok(Content::File(Arc::new(file)))
     }
 
-    /// The length in bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -97,7 +97,7 @@ impl Content {
         }
     }
 
-    /// The bytes in memory; empty if the content is a file.
+    /// Returns the bytes in memory; empty if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -105,7 +105,7 @@ impl Content {
         }
     }
 
-    /// The file that is read while it is sent.
+    /// Returns the file that is read while it is sent.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match self {
             Content::Memory(_) => None,
@@ -113,8 +113,8 @@ impl Content {
         }
     }
 
-    /// A number that identifies the content: equal for all clones, and different for other content that is not empty,
-    /// as long as a clone exists.
+    /// Returns a number that identifies the content: equal for all clones, and different for other content that is
+    /// not empty, as long as a clone exists.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -123,7 +123,7 @@ impl Content {
     }
 }
 
-/// Whether the file contains placeholders. Only UTF-8 text can contain them.
+/// Returns whether the file contains placeholders. Only UTF-8 text can contain them.
 fn has_places(file: &LargeFile) -> io::Result<bool> {
     let (mut at, mut has_found) = (0, false);
     while at < file.bytes {
@@ -144,12 +144,12 @@ fn has_places(file: &LargeFile) -> io::Result<bool> {
 }
 
 impl LargeFile {
-    /// The number of bytes to send.
+    /// Returns the number of bytes to send.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The next bytes from `at`: at least one, unless the file ends there.
+    /// Returns the next bytes from `at`: at least one, unless the file ends there.
     fn read(&self, at: u64) -> io::Result<Bytes> {
         let bytes = CHUNK.min(self.bytes.saturating_sub(at));
         let mut chunk = vec![0; usize::try_from(bytes).unwrap_or_default()];
@@ -198,7 +198,7 @@ impl Flow {
         Flow { ready: Bytes::new(), rest: Some((Arc::clone(file), 0)) }
     }
 
-    /// The number of bytes that have not been sent.
+    /// Returns the number of bytes that have not been sent.
     pub(crate) fn left(&self) -> u64 {
         let rest = self.rest.as_ref().map_or(0, |(file, at)| file.bytes - at);
         self.ready.len() as u64 + rest

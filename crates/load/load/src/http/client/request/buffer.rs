@@ -118,40 +118,40 @@ impl Requests {
         self
     }
 
-    /// The number of requests.
+    /// Returns the number of requests.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// The number of body files that are open.
+    /// Returns the number of body files that are open.
     pub(crate) fn files(&self) -> usize {
         let as_they_are = self.bodies.iter().filter_map(Content::file);
         let of_filled = self.templates.iter().filter_map(Templates::file);
         as_they_are.chain(of_filled).map(Arc::as_ptr).collect::<HashSet<_>>().len()
     }
 
-    /// The server of a request.
+    /// Returns the server of a request.
     pub(crate) fn server(&self, index: usize) -> usize {
         usize::from(self.entries[index].server)
     }
 
-    /// The number of a request's label.
+    /// Returns the number of a request's label.
     pub(crate) fn label(&self, index: usize) -> u8 {
         self.entries[index].label
     }
 
-    /// The templates of a request, if it has placeholders.
+    /// Returns the templates of a request, if it has placeholders.
     pub(crate) fn templates(&self, index: usize) -> Option<&Templates> {
         let entry = self.entries[index];
         entry.is_filled.then(|| &self.templates[entry.body as usize])
     }
 
-    /// The body of a request without placeholders.
+    /// Returns the body of a request without placeholders.
     pub(crate) fn body_of(&self, index: usize) -> &Content {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// The parts of a request. For a request with placeholders, only the method is set.
+    /// Returns the parts of a request. For a request with placeholders, only the method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);

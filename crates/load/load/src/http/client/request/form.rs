@@ -134,7 +134,7 @@ impl Field {
         }
     }
 
-    /// The file that the field's value is read from.
+    /// Returns the file that the field's value is read from.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.value {
             Value::Text(_) => None,
@@ -142,7 +142,7 @@ impl Field {
         }
     }
 
-    /// The head of the part. As in browsers, only characters that would end a name are escaped.
+    /// Returns the head of the part. As in browsers, only characters that would end a name are escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),
@@ -221,7 +221,7 @@ fn boundary(values: &[Piece]) -> String {
 }
 
 impl Piece {
-    /// The piece as bytes, with its placeholders not filled.
+    /// Returns the piece as bytes, with its placeholders not filled.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text, _) => text.as_bytes(),
@@ -229,7 +229,7 @@ impl Piece {
         }
     }
 
-    /// Whether the piece contains a placeholder.
+    /// Returns whether the piece contains a placeholder.
     pub(crate) fn is_filled(&self) -> bool {
         matches!(self, Piece::Text(text, _) if is_one(text.as_bytes()))
     }

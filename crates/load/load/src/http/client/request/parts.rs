@@ -20,18 +20,18 @@ pub(crate) struct RequestParts<'a> {
 }
 
 impl<'a> RequestParts<'a> {
-    /// The length of the body, in bytes.
+    /// Returns the length of the body, in bytes.
     pub(crate) fn body_length(&self) -> u64 {
         let file = self.file.map_or(0, |file| file.bytes());
         file + self.body.iter().map(|part| part.len() as u64).sum::<u64>()
     }
 
-    /// The same request with this body.
+    /// Returns the same request with this body.
     pub(crate) fn with(self, body: &'a Content) -> RequestParts<'a> {
         RequestParts { body: [body.memory(), b"", b""], file: body.file(), ..self }
     }
 
-    /// The names, in lower case, and the values of the request's own headers.
+    /// Returns the names, in lower case, and the values of the request's own headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let mut lines = self.headers.split(|byte| *byte == b'\n');
         // The piece after the last line break is not a line.

@@ -52,7 +52,7 @@ impl Rotation {
         self
     }
 
-    /// The request of a slot. The rotation must not be empty.
+    /// Returns the request of a slot. The rotation must not be empty.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Rotation::Even { count } => number % count,
@@ -66,9 +66,9 @@ impl Rotation {
     }
 }
 
-/// The request that has this turn of a round. The list of requests is halved by turns repeatedly. The turns of each
-/// half are spread evenly over the turns of both, like the steps of a line over pixels (J. E. Bresenham, "Algorithm for
-/// computer control of a digital plotter", 1965).
+/// Returns the request that has this turn of a round. The list of requests is halved by turns repeatedly. The turns
+/// of each half are spread evenly over the turns of both, like the steps of a line over pixels (J. E. Bresenham,
+/// "Algorithm for computer control of a digital plotter", 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {

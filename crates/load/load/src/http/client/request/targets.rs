@@ -229,13 +229,13 @@ impl<Take: FnMut(TargetSpec) -> Told<()>> Reader<Take> {
     }
 }
 
-/// Whether a line is blank or a comment.
+/// Returns whether a line is blank or a comment.
 fn is_skipped(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
-/// Whether a line after a blank line begins a target, or seems meant to: it begins with a method or a URL. Any other
-/// line can belong to a body.
+/// Returns whether a line after a blank line begins a target, or seems meant to: it begins with a method or a URL.
+/// Any other line can belong to a body.
 fn begins_target(line: &str) -> bool {
     let is_url = |word: &str| word.starts_with("http://") || word.starts_with("https://");
     let mut words = line.split_whitespace().filter(|word| weight(word).is_none());
@@ -243,7 +243,8 @@ fn begins_target(line: &str) -> bool {
     METHODS.contains(&first) || is_url(first) || words.next().is_some_and(is_url)
 }
 
-/// Whether a line begins with a word in capitals and a space. A header with a space before its colon does not count.
+/// Returns whether a line begins with a word in capitals and a space. A header with a space before its colon does not
+/// count.
 fn is_request(line: &str) -> bool {
     if line.split_once(char::is_whitespace).is_some_and(|(first, _)| weight(first).is_some()) {
         return true;
@@ -252,7 +253,7 @@ fn is_request(line: &str) -> bool {
     !first.is_empty() && first.chars().all(|c| c.is_ascii_uppercase()) && !is_part(line)
 }
 
-/// Whether a line looks like a header or a body.
+/// Returns whether a line looks like a header or a body.
 fn is_part(line: &str) -> bool {
     let is_header = |(name, value): (&str, &str)| {
         HeaderName::from_bytes(name.trim_end().as_bytes()).is_ok() && !value.starts_with("//")
@@ -298,7 +299,7 @@ pub(crate) fn target<'line>(name: &'line str, address: &'line str) -> Read<'line
     Ok(TargetSpec { method, url, headers, body, form, weight: 1 })
 }
 
-/// The number in a word such as `3x`.
+/// Returns the number in a word such as `3x`.
 fn weight(word: &str) -> Option<u32> {
     word.strip_suffix('x')?.parse().ok()
 }
@@ -394,15 +395,15 @@ impl JsonTarget {
     }
 }
 
-/// The message of a serde error without its position, because serde sees each line as line 1.
+/// Returns the message of a serde error without its position, because serde sees each line as line 1.
 fn not_json(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or("", |(told, _)| told).replace('\n', " ");
     format!("{told}; {OBJECT}")
 }
 
-/// The byte offset of an error in the line. serde's column is that of the last byte read that is not whitespace,
-/// counted from 1; it is 0 if no byte was read.
+/// Returns the byte offset of an error in the line. serde's column is that of the last byte read that is not
+/// whitespace, counted from 1; it is 0 if no byte was read.
 fn wrong_byte(whole: &str, error: &serde_json::Error) -> usize {
     let begin = whole.len() - whole.trim_start().len();
     begin + error.column().saturating_sub(1)

@@ -52,13 +52,13 @@ pub(crate) struct FilledRequest {
     body: [Vec<u8>; 2],
 }
 
-/// Whether a request contains a placeholder.
+/// Returns whether a request contains a placeholder.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Whether the body contains a placeholder. Braces in uploaded files are not placeholders.
+/// Returns whether the body contains a placeholder. Braces in uploaded files are not placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -237,7 +237,7 @@ impl Templates {
         }
     }
 
-    /// The body file, if the body is a large file.
+    /// Returns the body file, if the body is a large file.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match &self.body {
             Body::AsItIs(body) => body.file(),
@@ -245,7 +245,7 @@ impl Templates {
         }
     }
 
-    /// The length of the body; `None` if the body contains placeholders.
+    /// Returns the length of the body, or `None` if the body contains placeholders.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

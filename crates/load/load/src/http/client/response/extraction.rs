@@ -42,7 +42,7 @@ pub(crate) enum Missing {
 }
 
 impl Missing {
-    /// The name of the failure for this reason. `name` is the name if the value is absent.
+    /// Returns the name of the failure for this reason. `name` is the name if the value is absent.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -116,13 +116,13 @@ impl<'a> SearchedResponse<'a> {
     }
 }
 
-/// Whether `text` is a valid JSON pointer (RFC 6901).
+/// Returns whether `text` is a valid JSON pointer (RFC 6901).
 pub(crate) fn is_pointer(text: &str) -> bool {
     let is_escape = |part: &str| part.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
-/// The member or element of `value` with this name or index.
+/// Returns the member or element of `value` with this name or index.
 fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
     let text = value.get();
     if text.starts_with('{') {

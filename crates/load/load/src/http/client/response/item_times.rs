@@ -76,7 +76,7 @@ impl ItemTimer {
         }
     }
 
-    /// The items seen in the last response.
+    /// Returns the items seen in the last response.
     pub(crate) fn seen(&self) -> &SeenItems {
         &self.seen
     }

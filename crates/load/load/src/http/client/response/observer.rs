@@ -50,7 +50,7 @@ impl ResponseObserver {
         }
     }
 
-    /// Whether only the head of the response is still of interest.
+    /// Returns whether only the head of the response is still of interest.
     pub(crate) fn is_head_enough(&self) -> bool {
         matches!(self, ResponseObserver::ItemTimes(timed) if timed.is_head_enough)
     }

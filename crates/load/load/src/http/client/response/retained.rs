@@ -73,7 +73,7 @@ impl RetainedResponse {
         }
     }
 
-    /// The body; `None` if it is longer than [`LONGEST_BODY`].
+    /// Returns the body, or `None` if it is longer than [`LONGEST_BODY`].
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }

@@ -148,7 +148,7 @@ impl Scanner {
         false
     }
 
-    /// Whether the end of this line completes an item.
+    /// Returns whether the end of this line completes an item.
     fn ends_line(&mut self) -> bool {
         let (is_empty, is_data) = (self.length == 0, self.is_data && self.length >= "data".len());
         (self.length, self.is_data) = (0, true);
@@ -168,7 +168,7 @@ impl Scanner {
         }
     }
 
-    /// Whether this event or line counts as an item. Items before the first one with content do not count.
+    /// Returns whether this event or line counts as an item. Items before the first one with content do not count.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);

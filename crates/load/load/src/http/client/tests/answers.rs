@@ -114,12 +114,12 @@ const RESET: &str = "connection reset";
 const WRONG_CHUNK: &str = "the answer has a chunk that is none";
 const LONG_CHUNK: &str = TOO_LARGE;
 
-/// A head with this line.
+/// Returns a head with this line.
 fn head(line: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{line}\r\n\r\n")
 }
 
-/// A response with a body of 2 bytes and this `Content-Length`.
+/// Returns a response with a body of 2 bytes and this `Content-Length`.
 fn length(text: &str) -> String {
     head(&format!("content-length:{text}")) + "ok"
 }

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const END: Result<(), ErrorKind> = Ok(());
 
-/// The outcome of a request on such a connection, and the number of bytes read.
+/// Returns the outcome of a request on such a connection, and the number of bytes read.
 fn outcome(
     write_error: ErrorKind,
     arriving: &[&'static str],

@@ -67,7 +67,7 @@ fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     })
 }
 
-/// The status or the failure of a request, and whether it was sent again.
+/// Returns the status or the failure of a request, and whether it was sent again.
 fn told(answer: &Answer) -> (String, bool) {
     let told = match answer.status {
         Ok(status) => status.as_u16().to_string(),

@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 
 const BYTES: u32 = (64 << 20) + 5;
 
-/// A large file that is not UTF-8.
+/// Returns a large file that is not UTF-8.
 fn file() -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(b"\xff{{slot}}").unwrap();

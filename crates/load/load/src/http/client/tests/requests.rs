@@ -172,8 +172,8 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// The headers of a request that has these headers itself, over HTTP/1.1 or HTTP/2. With HTTP/2, the host is in the
-/// URL.
+/// Returns the headers of a request that has these headers itself, over HTTP/1.1 or HTTP/2. With HTTP/2, the host is
+/// in the URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;

@@ -138,7 +138,7 @@ fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     stream.take(length).read_to_end(request).map(drop)
 }
 
-/// A TLS server configuration with a self-signed certificate.
+/// Returns a TLS server configuration with a self-signed certificate.
 #[cfg(feature = "tls")]
 pub(super) fn tls_config() -> std::sync::Arc<rustls::ServerConfig> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

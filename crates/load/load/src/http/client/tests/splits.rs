@@ -54,7 +54,7 @@ fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     parts
 }
 
-/// The status that hyper reads from the same bytes.
+/// Returns the status that hyper reads from the same bytes.
 fn read_by_hyper(bytes: &[u8], method: Method) -> Option<u16> {
     super::block_on(async {
         let (client, mut server) = duplex(1 << 20);
@@ -80,7 +80,7 @@ fn asked() -> impl Strategy<Value = (ExpectedResponse, Method)> {
     ])
 }
 
-/// A header line that may describe the body or the connection.
+/// Returns a header line that may describe the body or the connection.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-zA-Z0-9-]{1,12}: ?[ -~]{0,20}",
@@ -99,7 +99,7 @@ fn head(version: &'static str, framing: &str) -> impl Strategy<Value = String> +
     })
 }
 
-/// A well-formed response.
+/// Returns a well-formed response.
 fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let length = vec(any::<u8>(), 0..300).prop_flat_map(|body| {
         let framing = format!("Content-Length: {}", body.len());
@@ -126,7 +126,7 @@ fn well_formed() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(before, answer)| [before.concat().as_bytes(), &answer].concat())
 }
 
-/// A response with some bytes changed or cut off.
+/// Returns a response with some bytes changed or cut off.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![any::<u8>(), select(b"\r\n :;0,2HTP".to_vec())];
     let changes = vec((any::<prop::sample::Index>(), byte), 0..4);

@@ -21,7 +21,7 @@ fn limit(at: f64) -> impl Fn(f64) -> Outcome {
     move |hz| if hz <= at { Outcome::Kept } else { Outcome::Broken }
 }
 
-/// The largest number of steps that doublings, halvings of the bracket and repetitions can take.
+/// Returns the largest number of steps that doublings, halvings of the bracket and repetitions can take.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a hundred")]
 fn most_steps(bounds: Bounds, at: f64) -> usize {
     let bracket = (at / bounds.from).log2().abs().ceil() + 2.0;
