@@ -38,7 +38,7 @@ pub(crate) fn advice(summary: &Summary) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Returns advice about a check that found something.
+/// Returns the advice for a check with a finding, if there is any.
 fn about(check: &str) -> Option<&'static str> {
     match check {
         "steady" => Some("leave out the time before the change with --warmup"),

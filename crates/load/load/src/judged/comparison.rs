@@ -1,4 +1,4 @@
-//! Compares two sides of one or more runs: which figures differ by more than chance?
+//! Compares two sides, each of one or more runs: which figures differ by more than chance?
 //!
 //! Each figure has a [confidence interval](crate::recorded::confidence) on each side. The interval of the difference
 //! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If it contains
@@ -17,10 +17,10 @@ use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
 
-/// Times that differ by a smaller share count as equal, because batches store times to two digits.
+/// Times that differ by a smaller share count as equal, because batches store times with two digits.
 const RESOLUTION: f64 = 0.01;
 
-/// The sides, and the comparison of each figure.
+/// Two sides of runs, with the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
     /// The number of runs of each side.
@@ -30,23 +30,23 @@ pub(crate) struct Comparison {
     pub(crate) times: [Times; 2],
     /// The target of the first run.
     pub(crate) url: String,
-    /// Other differences between the two sides.
+    /// Sentences about other differences between the two sides.
     pub(crate) told: Vec<String>,
     /// Whether a run did not start the requested load.
     pub(crate) is_incomplete: bool,
 }
 
-/// A figure on both sides.
+/// A figure, its value on both sides, and the difference.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) figure: Figure,
     pub(crate) sides: [Option<Estimate>; 2],
-    /// The second side minus the first.
+    /// The second side's value minus the first side's.
     pub(crate) difference: Option<Difference>,
     pub(crate) word: Word,
 }
 
-/// A difference and its interval, in the unit of the figure.
+/// The difference of a figure between the two sides, with its 95 % confidence interval, in the unit of the figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Difference {
     pub(crate) by: f64,
@@ -66,7 +66,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Compares the runs of two sides. Each side has at least one run.
+    /// Compares the runs of two sides. Each side must have at least one run.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 use crate::console::human::{count, visible};
 use std::fmt::{self, Display, Formatter};
 
-/// How good a result is.
+/// The grade of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     Good,
@@ -15,7 +15,7 @@ pub(crate) enum Grade {
     Bad,
 }
 
-/// The result of a run, and the reason.
+/// The result of a run in one line: its grade, the result, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
@@ -56,7 +56,7 @@ impl Display for Headline {
     }
 }
 
-/// Returns the warnings of a run, and the findings of its checks.
+/// Returns the warnings of a run, and the texts of the checks that found something.
 pub(crate) fn cautions(summary: &Summary) -> impl Iterator<Item = &str> {
     let found = summary.findings.iter().filter(|found| !found.is_well);
     summary.warnings.iter().map(String::as_str).chain(found.map(|found| found.text.as_str()))

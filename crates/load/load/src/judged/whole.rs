@@ -1,4 +1,4 @@
-//! Judges the run of a whole fleet: its account, and the sum of its nodes' results.
+//! Judges the run of a whole fleet by its account and by the sum of its nodes' results.
 
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
@@ -30,7 +30,8 @@ pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     /// The number of nodes that have reported final results.
     pub(crate) given: usize,
-    /// Nodes that have reported only interim results. The time is the part of the load that these results cover.
+    /// The nodes that have reported only interim results, each with the time of the load up to which these results
+    /// go.
     pub(crate) so_far: Vec<(u16, Duration)>,
     /// The number of results that cannot be read.
     pub(crate) unreadable: usize,
@@ -38,7 +39,7 @@ pub(crate) struct Told {
 
 impl Told {
     fn add(mut self, results: &NodeResults) -> Told {
-        // The node ended without results and without an interim report.
+        // The node ended without any report.
         if results.bytes.is_empty() {
             return self;
         }
@@ -89,7 +90,7 @@ impl Whole {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
-    /// Returns the times of the parts of responses on all nodes.
+    /// Returns the times of the parts of responses, summed over all nodes.
     pub(crate) fn own_times(&self) -> &[OwnTimes] {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
@@ -99,7 +100,7 @@ impl Whole {
         rates(&self.account)
     }
 
-    /// Returns the verdict on the slots that nodes have reported. The account contains the lost slots.
+    /// Returns the verdict on the slots that nodes have reported. Lost slots are only in the account.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -107,7 +108,8 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// Returns the verdict in a sentence, which also says if the requested load was not started completely.
+    /// Returns the verdict in a sentence. If the verdict is good but the requested load was not started exactly, the
+    /// sentence reports that instead.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -159,7 +161,7 @@ impl Whole {
         }
     }
 
-    /// Returns whether each slot was started exactly once, and all requirements hold.
+    /// Returns whether each slot was started exactly once and all requirements hold.
     pub(crate) fn is_well(&self) -> bool {
         self.account.is_exact() && self.missed.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Lists the figures that are compared.
+//! Lists the figures that a comparison contains.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The percentiles that are compared.
+/// The percentiles of times that are compared.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 /// A figure that is compared.
@@ -17,7 +17,7 @@ pub(crate) enum Figure {
     Service(f64),
 }
 
-/// A figure and its interval.
+/// A figure of one side, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The largest relative difference between loads or lengths that count as equal.
+/// The maximum relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
 /// Settings that do not affect the results of a run, or that are compared in other ways.
@@ -59,7 +59,7 @@ pub(crate) struct Recording {
     pub(crate) started: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// The reason why the load was incomplete; `None` if it was complete.
+    /// The reason why the load was incomplete, or `None` if it was complete.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
     /// Present if the run belonged to a fleet.
@@ -99,8 +99,8 @@ impl Recording {
         self.check_sums()
     }
 
-    /// Returns an error about the first sum that does not match its parts. Batches do not contain skipped slots. For a
-    /// fleet, nothing is checked, because its totals include slots that no node has recorded.
+    /// Returns an error about the first total that differs from the sum over the batches. Batches do not contain
+    /// skipped slots. For a fleet, nothing is checked, because its totals include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -122,7 +122,7 @@ impl Recording {
         }
     }
 
-    /// Returns whether both files contain the same run, even if their names differ.
+    /// Returns whether both recordings are of the same run, even if their files have different names.
     pub(crate) fn is_same(&self, other: &Recording) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
@@ -151,9 +151,9 @@ impl Recording {
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
-        // A closed loop requests no rate, so its achieved rate may differ.
+        // A closed loop has no requested rate, so its achieved rate may differ.
         let rate = rate.filter(|_| !is_closed);
-        // The target decides how long a fixed number of requests takes.
+        // How long a fixed number of requests takes depends on the target.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
         is_near("loads", self.target_rate, rate, "/s")?;
         is_near("lengths of the runs", self.duration_seconds, seconds, "s")
@@ -165,7 +165,7 @@ impl Recording {
     }
 }
 
-/// Returns whether a run with these settings ends after a number of requests instead of at a set time.
+/// Returns whether a run with these settings ends after a number of requests instead of after a fixed time.
 fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }

@@ -1,4 +1,4 @@
-//! The operators between a figure and its limit.
+//! Defines the operators between a figure and its limit.
 
 use super::words::{CriterionError, Word};
 use std::fmt::{self, Display, Formatter};
@@ -29,7 +29,7 @@ impl Operator {
         })
     }
 
-    /// Returns whether the comparison between `figure` and `limit` holds. It never holds for NaN.
+    /// Returns whether `figure` compares to `limit` as the operator requires. NaN never does.
     #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

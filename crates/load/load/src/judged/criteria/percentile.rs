@@ -11,7 +11,7 @@ use std::fmt::{self, Display, Formatter};
 pub(crate) struct Percentile(pub(crate) f64);
 
 impl Percentile {
-    /// Returns the highest percentile of response times in any criterion; 99 if no criterion names one.
+    /// Returns the highest percentile of response times that a criterion names, or 99 if no criterion names one.
     pub(crate) fn reported(criteria: &[Criterion]) -> Percentile {
         let named = criteria.iter().filter_map(|criterion| match criterion.figure {
             Figure::Of(Statistic::Percentile(percent), Times::Response)

@@ -1,4 +1,4 @@
-//! Defines the results of a search.
+//! Defines the results of a search: its conclusion, its steps, and the reason why it ended.
 
 use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
@@ -19,13 +19,13 @@ pub(crate) struct Results {
     pub(crate) start: SystemTime,
     /// The duration of the search.
     pub(crate) took: Duration,
-    /// Reasons why all figures are less certain.
+    /// Warnings about conditions that make all figures less certain.
     pub(crate) warnings: Vec<String>,
     /// The conclusion from the steps.
     pub(crate) conclusion: Conclusion,
     /// The rates at which steps contradicted each other.
     pub(crate) contradictions: Vec<f64>,
-    /// The largest accepted width of the final bracket.
+    /// The maximum accepted width of the final bracket.
     pub(crate) precision: f64,
     /// All steps in order.
     pub(crate) steps: Vec<Measured>,
@@ -39,12 +39,12 @@ pub(crate) struct Results {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum End {
-    /// The search has found its answer.
+    /// The search has found the highest rate, or has found out that it cannot be found.
     Complete,
     Steps,
     Time,
     Interrupted,
-    /// No request of a step succeeded, and neither did a request that was then sent alone.
+    /// No request of a step succeeded, and a request that was then sent alone failed too.
     TargetFailing,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn rate(hz: f64) -> String {
 }
 
 impl End {
-    /// Returns the reason why a search has no more steps.
+    /// Returns the reason why a search has no next step.
     pub(crate) fn of(search: &Search) -> End {
         match search.conclusion() {
             Conclusion::Unfinished { .. } => End::Steps,
@@ -87,7 +87,7 @@ impl Results {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
     }
 
-    /// Returns the resource that ran out above the highest rate.
+    /// Returns the resource that ran out above the highest rate that met the objective.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self.end {
             End::TargetFailing if self.fails_by_generator() => Some(Cause::Generator),
@@ -101,7 +101,8 @@ impl Results {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// Returns the last step that missed the objective just above the highest rate, and so shows the cause.
+    /// Returns the step that shows the cause: the last one that missed the objective just above the highest rate that
+    /// met it.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();
