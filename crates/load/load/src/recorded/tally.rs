@@ -1,4 +1,4 @@
-//! Counts operations since the start of the run, in a form that is small enough to be sent to observers during the run.
+//! Counts operations since the start of the run, in a form small enough to be sent to observers during the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The upper bounds of buckets in nanoseconds: from 10 us to 100 s, three per factor of ten.
+/// The upper bounds of the buckets in nanoseconds: three per factor of ten, from 10 us to 100 s.
 pub(crate) const BOUNDS_NS: [u64; 22] = [
     10_000,
     20_000,
@@ -81,7 +81,7 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// Makes these labels be reported even if none of their operations has ended.
+    /// Marks these labels as expected: they are reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
@@ -115,7 +115,8 @@ impl Tally {
         }
     }
 
-    /// Returns the labels, if they distinguish operations.
+    /// Returns the labels if they distinguish operations. A single label that all operations have does not, unless it
+    /// is expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -143,23 +144,24 @@ impl Tally {
     }
 }
 
-/// Times in buckets with fixed bounds.
+/// A histogram of times, in buckets with fixed bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// The number of times in each bucket: above one bound, and at most the next. The last bucket has no upper bound.
+    /// The number of times in each bucket: above one bound, and at most the next bound. The last bucket has no upper
+    /// bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
     /// The sum of all times.
     pub(crate) sum: Duration,
 }
 
 impl Buckets {
-    /// Returns the mean, or `None` if there are no times.
+    /// Returns the mean time, or `None` if there are no times.
     pub(crate) fn mean(&self) -> Option<Duration> {
         let all: u64 = self.counts.iter().sum();
         (all > 0).then(|| self.sum.div_f64(float(all)))
     }
 
-    /// Returns the upper bound of the bucket that contains this quantile.
+    /// Returns the upper bound of the bucket that contains the time at this quantile.
     pub(crate) fn at_most(&self, quantile: f64) -> Duration {
         let all: u64 = self.counts.iter().sum();
         let longest = Duration::MAX;
@@ -172,8 +174,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. Each step of the histogram is a range of times. Its lowest time decides the
-    /// bucket, and its middle is added to the sum.
+    /// Adds the times of a histogram. Each of its steps is a range of times: the lowest time of the range determines
+    /// the bucket, and the middle of the range is added to the sum.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

@@ -1,9 +1,9 @@
-//! Counts the think times of scenarios, and how late they ended.
+//! Counts the think times of scenarios, and how late they end.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The longest delay that is normal on a busy machine.
+/// The maximum delay that is normal on a busy machine.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 /// Counts of think times.
@@ -18,7 +18,7 @@ pub(crate) struct ThinkTimes {
 }
 
 impl ThinkTimes {
-    /// Records that a think time ended, late by this time.
+    /// Records the end of a think time, which was late by `late`.
     pub(crate) fn end(&mut self, late: Duration) {
         self.over += 1;
         self.late += u64::from(late > HICCUP);
