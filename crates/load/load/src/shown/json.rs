@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Table;
 
-/// The whole object. Programs read its field names, so these names must not change.
+/// The JSON object of a run. Programs read its field names, so these names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<F> {
     version: &'static str,
@@ -37,9 +37,9 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// Null if no slot was due.
+    /// Started slots as a share of the due ones; null if no slot was due.
     ratio: Option<f64>,
-    /// Null if no request was started.
+    /// Failed requests as a share of the started ones; null if no request was started.
     errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,
@@ -68,14 +68,14 @@ pub(crate) struct Object<F> {
     histograms: RetainedHistograms,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
-    /// The reason why the run was not compared with its baseline, if a comparison was requested.
+    /// The reason why the run was not compared with its baseline although a comparison was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_compared: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fleet: Option<F>,
 }
 
-/// Returns the times of the parts of responses by name.
+/// Returns the times of the parts of responses. The keys are the names of the parts.
 pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
     let mut by_name = BTreeMap::new();
     by_name.extend(own.iter().map(|own| (own.part.key(), OwnObject::new(own))));
@@ -87,7 +87,7 @@ pub(crate) fn own_times(own: &[OwnTimes]) -> BTreeMap<&'static str, OwnObject> {
 pub(crate) struct OwnObject {
     #[serde(flatten)]
     times: Percentiles,
-    /// The number of further responses whose time is unknown.
+    /// The number of further responses for which this time is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<u64>,
 }
@@ -99,14 +99,14 @@ impl OwnObject {
     }
 }
 
-/// The results of one machine, or of all nodes of a fleet.
+/// The results of one run, or of all nodes of a fleet.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultsObject {
     started: u64,
     completed: u64,
     failed: u64,
     unfinished: u64,
-    /// Requests that were sent again because their idle connection had been closed.
+    /// The number of requests that were retried because their idle connection had been closed.
     retried: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
@@ -151,7 +151,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// The times of an interval, to two digits; null without times.
+/// Percentiles of the times of an interval, with two digits; null if there are no times.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,
@@ -173,13 +173,13 @@ struct Spectrum {
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// An upper bound for the time that was spent waiting for the CPU.
+    /// The upper bound of the time that was spent waiting for the CPU.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,
 }
 
-/// CPU time; null if the system does not report it.
+/// CPU times; null if the system does not report them.
 #[derive(Debug, Serialize)]
 struct Processor {
     had_ns: u64,
@@ -213,7 +213,7 @@ pub(crate) struct Ledger {
 }
 
 impl<F> Object<F> {
-    /// Creates the object for a summary, and for the fleet that the run belonged to.
+    /// Creates the object of a summary. `fleet` describes the fleet that the run belonged to, if any.
     pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
         let stats = &summary.stats;
         let (title, beside) = (&summary.title, summary.beside.as_ref());
@@ -277,7 +277,7 @@ impl<F> Object<F> {
 }
 
 impl ResultsObject {
-    /// Creates the object for the records.
+    /// Creates the object of a run's records.
     pub(crate) fn new(confidence: &Confidence<'_>) -> ResultsObject {
         let stats = confidence.stats;
         ResultsObject {
@@ -351,7 +351,7 @@ impl Brief {
 }
 
 impl Ledger {
-    /// Creates the object for a ledger.
+    /// Creates the object of a ledger.
     pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
         Ledger {
             elapsed_ns: nanos(ledger.elapsed),
@@ -374,7 +374,7 @@ mod tests {
     use crate::shown::fixture;
     use serde_json::{Value, json};
 
-    /// A check that reads a percentile must not pass because no request received a response.
+    /// A script that reads a percentile and compares it must not pass because no request received a response.
     #[test]
     fn a_time_that_nobody_measured_is_null() {
         let mut summary = fixture::long(3, 1_000);

@@ -5,7 +5,7 @@ use crate::load::own_times::OwnTimes;
 use crate::recorded::percentiles::Sample;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays a column for each distribution of times. Displays nothing without distributions.
+/// Displays one column for each distribution of times. Displays nothing without distributions.
 #[derive(Debug)]
 pub(crate) struct OwnTable<'run>(pub(crate) &'run [OwnTimes]);
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) struct Standing {
     /// The number of nodes.
     pub(crate) nodes: u32,
-    /// How long this node has had no connection to the store.
+    /// For how long this node has had no connection to the store. `None` if it is connected.
     pub(crate) blind: Option<Duration>,
     pub(crate) is_paused: bool,
     /// The results of all nodes in the last second, if this node shows them.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The whole object.
+/// The JSON object of a fleet's run.
 #[derive(Debug, Serialize)]
 pub(crate) struct WholeObject {
     run: String,
@@ -31,7 +31,7 @@ pub(crate) struct WholeObject {
     own_times: BTreeMap<&'static str, OwnObject>,
 }
 
-/// The time of the load up to which a node has reported its results.
+/// A node's number, and the time of the load up to which it has reported results.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     number: u16,

@@ -1,4 +1,4 @@
-//! Shows the figures of a run in tables.
+//! Shows the figures of a run as tiles and tables.
 
 use super::numbers::{AT_LEAST, NONE, count, time};
 use crate::console::human::{self, float, percent};
@@ -50,7 +50,7 @@ pub(crate) fn figure(name: &str, figure: &str) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
-/// Returns a count that is highlighted unless it is zero, with its share of `all`.
+/// Returns a tile with a count and its share of `all`. The tile is highlighted unless the count is zero.
 pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     html! {
         div {
@@ -63,7 +63,7 @@ pub(crate) fn bad_figure(name: &str, figure: u64, all: u64) -> Markup {
     }
 }
 
-/// Returns the numbers of requests by outcome.
+/// Returns the table of the numbers of requests by outcome.
 pub(crate) fn counts(summary: &Summary) -> Markup {
     let stats = &summary.stats;
     let slots = [
@@ -84,7 +84,7 @@ pub(crate) fn counts(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the wait, service and response times side by side.
+/// Returns the table of the wait, service and response times.
 pub(crate) fn percentiles(confidence: &Confidence<'_>) -> Markup {
     let stats = confidence.stats;
     let batched = [confidence.wait(), confidence.service(), confidence.response()];
@@ -116,7 +116,7 @@ fn percentile(times: &Batched<'_>, quantile: f64) -> Markup {
     html! { td { (time) @if !range.is_empty() { " " small { (range) } } } }
 }
 
-/// Returns the failures by kind, and the responses by status if calls have a status.
+/// Returns the table of failures by kind, and of responses by status if calls have a status.
 pub(crate) fn errors(stats: &OperationStats) -> Markup {
     let failures: Vec<_> = stats.failures.iter().map(|(kind, n)| (kind.to_string(), *n)).collect();
     let statuses: Vec<_> =
@@ -134,7 +134,7 @@ pub(crate) fn errors(stats: &OperationStats) -> Markup {
     }
 }
 
-/// Returns the times to open connections, and the traffic.
+/// Returns the table of the times to open connections, and the traffic.
 pub(crate) fn connections(summary: &Summary) -> Markup {
     let set_ups = &summary.stats.set_ups;
     let columns = [("TCP", &set_ups.connect), ("TLS", &set_ups.tls), ("all", &set_ups.all)];
@@ -155,7 +155,7 @@ pub(crate) fn connections(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the times of the parts of responses, if there are any.
+/// Returns the table of the times of the parts of responses, or nothing if no such times were recorded.
 pub(crate) fn parts(own: &[OwnTimes]) -> Markup {
     let columns: Vec<_> = own.iter().map(|own| (own.part.name(), &own.times)).collect();
     html! {
@@ -181,7 +181,7 @@ fn quantiles(columns: &[(&str, &Histogram<u64>)]) -> Markup {
     }
 }
 
-/// Returns the share of each cause of lateness.
+/// Returns the table of the share of each cause of lateness.
 pub(crate) fn lateness(lateness: &Lateness) -> Markup {
     let shares = lateness.shares();
     html! {
@@ -205,7 +205,7 @@ pub(crate) fn ledger(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns how even the starts were, the checks of the run, and the CPU time of the load threads.
+/// Returns the facts about how even the starts were, the checks of the run, and the CPU time of the load threads.
 pub(crate) fn starts(summary: &Summary) -> Markup {
     let mut facts = Vec::new();
     if !summary.is_closed {
@@ -234,7 +234,7 @@ pub(crate) fn starts(summary: &Summary) -> Markup {
     }
 }
 
-/// Returns the machine that the generator ran on.
+/// Returns the table about the machine that the generator ran on.
 pub(crate) fn machine(summary: &Summary) -> Markup {
     let machine = &summary.title.machine;
     rows(&[
@@ -245,7 +245,7 @@ pub(crate) fn machine(summary: &Summary) -> Markup {
     ])
 }
 
-/// Returns the options that were given.
+/// Returns the table of the options that were given.
 pub(crate) fn settings(summary: &Summary) -> Markup {
     let Title { settings, given, .. } = &summary.title;
     let given = settings.iter().filter(|(name, _)| given.contains(*name));

@@ -13,21 +13,21 @@ use std::time::Duration;
 const MOMENTS: u64 = 6;
 /// The height of a chart in pixels.
 pub(crate) const HEIGHT: u32 = 180;
-/// The ID of the table with the figures.
+/// The ID of the table that contains the figures of all charts over time.
 pub(crate) const TABLE: &str = "times";
 
-/// The intervals of the charts, and their common axis.
+/// The intervals of the charts, and their common time axis.
 #[derive(Debug)]
 pub(crate) struct Times {
     intervals: Vec<Interval>,
     /// The end of the last interval.
     end: Duration,
-    /// The times in which no response arrived.
+    /// The spans of time in which no response arrived.
     silences: Vec<Silence>,
 }
 
 impl Times {
-    /// Takes the intervals of a run. A very short interval is joined to its neighbour, because its rate would be
+    /// Collects the intervals of a run. A very short interval is joined to its neighbour, because its rate would be
     /// meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
@@ -50,7 +50,7 @@ impl Times {
         &self.intervals
     }
 
-    /// Returns the position of an interval on the time axis.
+    /// Returns the start and the end of an interval as shares of the time axis.
     pub(crate) fn place(&self, interval: &Interval) -> (f64, f64) {
         self.span(interval.from, interval.to)
     }
@@ -65,7 +65,7 @@ impl Times {
         TimeAxis::new(self.end, MOMENTS).ticks().collect()
     }
 
-    /// Returns a chart over time without content.
+    /// Returns a chart over time without contents.
     pub(crate) fn chart(
         &self,
         id: &'static str,
@@ -135,7 +135,7 @@ impl Times {
         .figure()
     }
 
-    /// Draws this value as a line in steps.
+    /// Draws a value of each interval as a line in steps.
     pub(crate) fn path(&self, value: impl Fn(&Interval) -> Option<f64>) -> String {
         let values = self.intervals.iter().map(|interval| {
             let (from, to) = self.place(interval);
@@ -150,7 +150,7 @@ impl Times {
     }
 }
 
-/// Returns a logarithmic axis that covers all these times.
+/// Returns a logarithmic axis that contains all these times.
 pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> LogTimeAxis {
     let (least, most) =
         times.filter(|times| !times.is_empty()).fold((u64::MAX, 1), |(least, most), times| {
@@ -166,7 +166,7 @@ pub(crate) struct RateAxis {
     unit: (&'static str, f64),
 }
 
-/// Units of rates, and their lengths in seconds.
+/// The units of rates, with the length of each in seconds.
 const RATE_UNITS: [(&str, f64); 4] =
     [("/s", 1.0), ("/min", 60.0), ("/h", 3_600.0), ("/d", 86_400.0)];
 
