@@ -7,7 +7,7 @@ use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::recorded::percentiles::Percentiles;
 use serde::Serialize;
 
-/// The whole object. A value that was not measured is null, or missing from its list.
+/// The JSON object of a calibration. A value that was not measured is null, or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,

@@ -1,15 +1,15 @@
-//! Reads input files before a run; `-` is standard input.
+//! Reads input files before a run. The path `-` is standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Standard input as a file.
+/// The path of standard input.
 pub(super) const STDIN: &str = "/dev/stdin";
-/// The other names of standard input.
+/// The other paths of standard input.
 const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Returns whether this path names standard input.
+/// Returns whether this path is standard input.
 #[must_use]
 pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))

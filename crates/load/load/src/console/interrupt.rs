@@ -11,17 +11,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The exit status of an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Ends the job at the first interrupts, and the process at the interrupt after them.
+/// Ends the job at the first interrupts. The next interrupt ends the process.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
-    /// How many more interrupts are passed on to the job.
+    /// The number of further interrupts that are passed on to the job.
     tells: AtomicUsize,
     end_job: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Interrupt {
     /// Registers an interrupt for Ctrl-C and SIGTERM, which replaces any earlier one. The first `tells` signals call
-    /// `end_job`; the next signal ends the process.
+    /// `end_job`. The next signal ends the process.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
@@ -51,7 +51,7 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Calls `end_job`, or exits if no more interrupts are passed on to the job.
+    /// Handles an interrupt: calls `end_job`, or ends the process if no more interrupts are passed on to the job.
     pub(crate) fn trigger(&self) {
         // Relaxed: nothing is published through the flag. No model: one flag, set once.
         self.asked.store(true, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Interrupt {
     }
 }
 
-/// The interrupt of the job that started last; `None` before the first job that handles signals.
+/// The interrupt of the job that started last. `None` before the first job that handles signals.
 static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
 fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {

@@ -6,10 +6,10 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The outputs for text and JSON.
+/// The outputs of a command for text and JSON.
 ///
-/// Text goes to standard output. A JSON object goes to a file or to standard output; in the latter case, the text goes
-/// to standard error.
+/// Text goes to standard output. The JSON object goes to a file or to standard output. If it goes to standard output,
+/// the text goes to standard error.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
@@ -18,7 +18,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Prepares the file for the JSON object, if a path is given; `-` is standard output.
+    /// Prepares the file for the JSON object, if a path is given. The path `-` is standard output.
     ///
     /// # Errors
     ///
@@ -28,13 +28,13 @@ impl Output {
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
-    /// Makes text go to standard error if another output `is_on_stdout`.
+    /// Sends the text to standard error if another output `is_on_stdout`.
     #[must_use]
     pub(crate) fn beside(self, is_on_stdout: bool) -> Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }
     }
 
-    /// Writes the JSON object and a line break, if JSON was requested.
+    /// Writes the JSON object and a line break, if the object was requested.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The results of a finished load: figures as values, the report as text, the HTML page and the JSON object.
+/// The results of a finished load: values of its figures, the report as text, the HTML page and the JSON object.
 ///
 /// Each slot that was due counts as [`started`](Report::started), [`skipped`](Report::skipped) or
 /// [`unstarted`](Report::unstarted). Each started call counts as [`completed`](Report::completed),
@@ -61,7 +61,7 @@ impl Report {
         self.summary.stats.started()
     }
 
-    /// Returns the number of slots that a late policy gave up.
+    /// Returns the number of slots that were skipped by a late policy.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.summary.stats.skipped
@@ -91,7 +91,7 @@ impl Report {
         self.summary.stats.unfinished
     }
 
-    /// Returns the kinds of failures, each with its number of calls.
+    /// Returns the kinds of failures, each with the number of its calls.
     pub fn failures(&self) -> impl Iterator<Item = (String, u64)> {
         self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
     }
@@ -101,60 +101,60 @@ impl Report {
         self.summary.stats.labels.iter().map(LabelReport)
     }
 
-    /// Returns the number of items in the responses to all calls: see [`Done::items`](crate::Done::items).
+    /// Returns the total number of items in all responses: see [`Done::items`](crate::Done::items).
     #[must_use]
     pub fn items(&self) -> u64 {
         self.summary.stats.traffic.items
     }
 
-    /// Returns the requested rate in calls per second; the mean if the rate changed.
+    /// Returns the requested rate in calls per second. If the rate changed, returns the mean.
     #[must_use]
     pub fn target_rate(&self) -> f64 {
         self.summary.target_hz
     }
 
-    /// Returns the achieved rate: calls started per second.
+    /// Returns the achieved rate: the number of calls started per second.
     #[must_use]
     pub fn achieved_rate(&self) -> f64 {
         self.summary.achieved_hz
     }
 
-    /// Returns a quantile, from 0 to 1, of the wait times: how much later than intended calls started. Returns `None`
-    /// if there are no times.
+    /// Returns the wait time at a quantile from 0 to 1: how much later than intended calls started. Returns `None` if
+    /// there are no times.
     #[must_use]
     pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.wait), quantile)
     }
 
-    /// Returns a quantile of the service times: how long successful calls took. A closed loop would measure these
-    /// times.
+    /// Returns the service time at a quantile: how long successful calls took. A closed-loop tool measures only these
+    /// times. Returns `None` if there are no times.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.service), quantile)
     }
 
-    /// Returns a quantile of the response times: from the intended start to the completion. Returns `None` if there
-    /// are no times, or if the quantile falls on a call that did not succeed, for which only a lower bound is known.
+    /// Returns the response time at a quantile: the time from the intended start to the completion. Returns `None` if
+    /// there are no times, or if the time at the quantile is only a lower bound because calls did not succeed.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.summary.stats.responses(), quantile)
     }
 
-    /// Returns a quantile of the times to the first item of a stream, from the call of
+    /// Returns the time to the first item of a stream at a quantile, counted from the call of
     /// [`StreamTimes::watch`](crate::StreamTimes::watch). Returns `None` if there are no times.
     #[must_use]
     pub fn first_item_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItem, quantile)
     }
 
-    /// Returns a quantile of the times from the intended start to the first item of a stream: how long a user waits.
+    /// Returns the time from the intended start to the first item of a stream at a quantile: how long a user waits.
     /// Returns `None` if there are no times.
     #[must_use]
     pub fn first_item_response_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItemResponse, quantile)
     }
 
-    /// Returns a quantile of the times between two items of a stream. Returns `None` if there are no times.
+    /// Returns the time between two items of a stream at a quantile. Returns `None` if there are no times.
     #[must_use]
     pub fn item_gap_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::ItemGap, quantile)
@@ -165,28 +165,28 @@ impl Report {
         time(Sample::exact(&own.times), quantile)
     }
 
-    /// Returns the 95 % confidence interval of a quantile of the wait times. Returns `None` at 0 and 1, and for runs
-    /// that are shorter than about a second, because an interval needs at least four batches of times.
+    /// Returns the 95 % confidence interval of the wait time at a quantile. Returns `None` for the quantiles 0 and 1,
+    /// and for runs that are shorter than about a second, because an interval needs at least four batches of times.
     #[must_use]
     pub fn wait_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().wait(), quantile)
     }
 
-    /// Returns the 95 % confidence interval of a quantile of the service times, as for
+    /// Returns the 95 % confidence interval of the service time at a quantile, under the conditions of
     /// [`wait_time_interval`](Report::wait_time_interval).
     #[must_use]
     pub fn service_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().service(), quantile)
     }
 
-    /// Returns the 95 % confidence interval of a quantile of the response times, as for
+    /// Returns the 95 % confidence interval of the response time at a quantile, under the conditions of
     /// [`wait_time_interval`](Report::wait_time_interval).
     #[must_use]
     pub fn response_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().response(), quantile)
     }
 
-    /// Returns whether the load was on schedule: requests started when they were due, and few failed.
+    /// Returns whether the load was on schedule: requests started when they were due, and at most 1 % failed.
     #[must_use]
     pub fn is_on_schedule(&self) -> bool {
         self.summary.verdict == Verdict::OnSchedule
@@ -198,7 +198,7 @@ impl Report {
         self.summary.sentence()
     }
 
-    /// Returns the requirements that were not met, one line for each.
+    /// Returns a message for each requirement that was not met.
     #[must_use]
     pub fn missed(&self) -> &[String] {
         &self.summary.missed
@@ -230,7 +230,7 @@ impl Display for Report {
     }
 }
 
-/// The results of the calls with one label that have ended.
+/// The results of all ended calls with the same label.
 ///
 /// # Examples
 ///
@@ -283,13 +283,13 @@ impl LabelReport<'_> {
         self.0.traffic.items
     }
 
-    /// Returns a quantile of the service times as in [`Report::service_time`], but to two significant digits.
+    /// Returns the service time at a quantile as [`Report::service_time`] does, but with two significant digits.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.0.service), quantile)
     }
 
-    /// Returns a quantile of the response times as in [`Report::response_time`], but to two significant digits.
+    /// Returns the response time at a quantile as [`Report::response_time`] does, but with two significant digits.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.0.responses(), quantile)
@@ -297,7 +297,7 @@ impl LabelReport<'_> {
 }
 
 /// The 95 % confidence interval of a quantile of times: in 95 of 100 runs, it contains the true value. It is computed
-/// from one run, and takes into account that consecutive times depend on each other.
+/// from one run, and accounts for the dependence between consecutive times.
 ///
 /// # Examples
 ///
@@ -333,13 +333,13 @@ impl TimeInterval {
         Duration::from_nanos(self.0.low)
     }
 
-    /// Returns the upper end of the interval. Returns `None` if it lies beyond all measured times.
+    /// Returns the upper end of the interval, or `None` if it lies beyond all measured times.
     #[must_use]
     pub fn high(&self) -> Option<Duration> {
         self.0.high.map(Duration::from_nanos)
     }
 
-    /// Returns whether the interval is unreliable: fewer than ten independent times lie beyond the quantile.
+    /// Returns whether the interval is unreliable because fewer than ten independent times lie beyond the quantile.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.0.is_rough

@@ -43,10 +43,11 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Rejects a field that must not occur twice. Servers use only one of the two, or reject the request.
+/// Checks that no field occurs twice that may occur only once. Servers use only one of the two values, or reject the
+/// request.
 ///
 /// # Errors
-/// Returns an error about the first such field.
+/// Returns an error about the first field that occurs twice.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {
