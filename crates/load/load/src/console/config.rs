@@ -12,7 +12,7 @@
 //!   command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`. If only one option of a
 //!   group can be given, it replaces the others of its group: `--shape` replaces the file's `rate`.
 //! - A value in the file has the same meaning as on the command line. A relative path is relative to the working
-//! directory, not to the file. The output of `--print-config` can therefore be saved anywhere.
+//!   directory, not to the file. The output of `--print-config` can therefore be saved anywhere.
 //!
 //! There is no second list of options. The entries of the file become arguments before those of the command line, and
 //! clap parses and checks all of them. This module therefore needs no change when an option is added.

@@ -64,7 +64,7 @@ impl CompareArgs {
     }
 }
 
-/// Performs the comparison. Returns whether its output was written, and whether it passed.
+/// Performs the comparison. Returns whether its output was written, and whether its requirements hold.
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
@@ -90,8 +90,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// Reads the run to compare with, and checks it as far as possible before this run. Fails if a requirement about a
-/// change has no baseline.
+/// Reads the run to compare with, and checks it as far as possible before this run. Returns an error if a requirement
+/// about a change has no baseline.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");

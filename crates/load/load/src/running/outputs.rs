@@ -1,4 +1,4 @@
-//! Groups the outputs of a run in progress: logs, terminal and snapshots.
+//! Groups the outputs of a run in progress: logs, live display and snapshots.
 
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
@@ -16,7 +16,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Creates outputs that consist only of a terminal.
+    /// Creates outputs that consist only of a live display.
     pub(crate) fn only(live: Live) -> Outputs {
         Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
     }

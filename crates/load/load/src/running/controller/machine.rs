@@ -4,10 +4,10 @@ use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
 use crate::recorded::quota::{self, Quota};
 use std::fs;
 
-/// The readings at one moment.
+/// The readings at one point in time.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// `None` if the system does not report CPU use. Linux reports it.
+    /// The CPU use of the machine, or `None` if the system does not report it. Linux does.
     processors: Option<MachineCpu>,
     /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
@@ -23,7 +23,7 @@ impl MachineReading {
         self.processors?.since(earlier.processors?)
     }
 
-    /// Returns the CPU quota, if it was reached since an `earlier` reading.
+    /// Returns the CPU quota that was reached since an `earlier` reading, if any.
     pub(crate) fn quota(&self, earlier: &MachineReading) -> Option<Quota> {
         quota::reached(&self.quotas, &earlier.quotas)
     }

@@ -1,4 +1,4 @@
-//! Connects a run to its observers, the terminal and programs, and to the keys that are pressed.
+//! Connects a run to its observers (the terminal and programs), and handles the keys that are pressed.
 
 use crate::load::action::Action;
 use crate::recorded::over_time::OverTime;
@@ -30,12 +30,12 @@ impl Observers {
         self.prompt.press(key)
     }
 
-    /// Returns the text that is being typed, or the error in it.
+    /// Returns the text that is being typed, or the error in it, as one line.
     pub(crate) fn typed(&self) -> String {
         self.prompt.line()
     }
 
-    /// Sends the state of the run to observers. Also prints a line if one is due.
+    /// Sends the state of the run to the observers. Also prints a line if `is_time_for_a_line`.
     pub(crate) fn show(&self, snapshot: Snapshot, over_time: &OverTime, is_time_for_a_line: bool) {
         let snapshot = Arc::new(snapshot);
         self.live.show(&snapshot, over_time, &self.prompt, is_time_for_a_line);
@@ -48,7 +48,7 @@ impl Observers {
         self.live.tell(text);
     }
 
-    /// Ends the display. The last line stays.
+    /// Ends the display. The last line stays on the terminal.
     pub(crate) fn end(self) {
         self.live.end();
     }
