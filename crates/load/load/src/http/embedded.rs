@@ -15,13 +15,13 @@ pub trait EmbeddedTarget: Args + Debug {
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>>;
 }
 
-/// A running server that an [`EmbeddedTarget`] has started.
+/// A running server that [`EmbeddedTarget::start`] has started.
 pub struct Embedded {
     /// The URL that requests go to.
     pub url: String,
     /// The certificate that clients must trust, in PEM, if the server uses TLS.
     pub certificate_pem: Option<String>,
-    /// Called when the schedule starts.
+    /// A function that is called when the schedule starts.
     pub schedule_starts: Box<dyn Fn() + Send + Sync>,
 }
 
