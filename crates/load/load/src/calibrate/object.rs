@@ -93,7 +93,7 @@ struct Recommended {
 }
 
 impl Object {
-    /// Converts results into the object.
+    /// Creates the object of these results.
     pub(crate) fn new(results: &Results) -> Object {
         let recommended = results.recommendation();
         Object {

@@ -9,7 +9,7 @@ use plotters::prelude::*;
 use std::error::Error;
 use std::time::Duration;
 
-/// One line of the plot.
+/// A curve of the plot: the percentiles of one measurement.
 struct Curve<'run> {
     name: String,
     times: &'run Histogram<u64>,

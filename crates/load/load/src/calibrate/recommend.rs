@@ -45,7 +45,7 @@ pub(crate) enum LimitedBy {
     Lateness,
     /// Sleeping would use more than its share of a core.
     SleepShare,
-    /// Spinning would exceed its budget.
+    /// Spinning would use more than its share of a core.
     SpinShare,
     /// A grant and a reading of the clock would take more than the whole interval.
     StartCost,

@@ -7,7 +7,7 @@ use nanopace::Pause;
 use std::fmt;
 use std::time::Duration;
 
-/// A measurement.
+/// A measurement of the calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     /// Measures the cost of reading clocks.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
-/// An open log.
+/// A log file that is open for appending.
 #[derive(Debug)]
 pub(crate) struct LogFile(Place);
 

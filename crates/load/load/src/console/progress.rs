@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 /// The width in characters if the terminal's width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Writes lines to standard error.
+/// Writes the progress of a job to standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// Whether one line is rewritten. Otherwise each update adds a line.
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Ends the live line.
+    /// Ends the live line: leaves its last state on the terminal, or erases it.
     pub(crate) fn end(&self) {
         match (self.in_place, self.stays) {
             (true, true) => self.add_line(""),
@@ -60,7 +60,7 @@ impl Progress {
         self.add_line(text);
     }
 
-    /// Writes a line that stays.
+    /// Writes a line that stays, without regard to the live line.
     pub(crate) fn add_line(&self, text: &str) {
         // In raw mode, a line feed does not return the cursor to the first column.
         let end = if self.in_place { "\r\n" } else { "\n" };

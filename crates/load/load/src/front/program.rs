@@ -244,7 +244,7 @@ mod tests {
         assert!(fleet.starts_with("Watch and control"), "{fleet}");
     }
 
-    /// Every third call fails.
+    /// A target for which every third call fails.
     struct Thirds;
 
     impl Target for Thirds {

@@ -54,7 +54,7 @@ pub(crate) struct Names<'a> {
     pub(crate) taken: &'a [String],
 }
 
-/// A compiled text with placeholders.
+/// A text with placeholders, compiled into pieces.
 #[derive(Debug)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
@@ -187,7 +187,7 @@ impl Template {
     }
 }
 
-/// Concatenates templates.
+/// Concatenates templates into one.
 impl FromIterator<Template> for Template {
     fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
         Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }

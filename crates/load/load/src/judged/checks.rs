@@ -32,7 +32,7 @@ const CHANCE_ALIKE: f64 = 2.58;
 /// being flagged.
 const MOST_OWN: f64 = 0.25;
 
-/// The result of one check.
+/// The result of one check of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.

@@ -26,7 +26,7 @@ pub(crate) struct Comparison {
     /// The number of runs of each side.
     pub(crate) runs: [usize; 2],
     pub(crate) rows: Vec<Row>,
-    /// All times of each side.
+    /// The sum of the times of all runs on each side.
     pub(crate) times: [Times; 2],
     /// The target of the first run.
     pub(crate) url: String,

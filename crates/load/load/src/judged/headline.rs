@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 use crate::console::human::{count, visible};
 use std::fmt::{self, Display, Formatter};
 
-/// The grade of a result.
+/// How good the result of a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grade {
     Good,

@@ -41,7 +41,7 @@ pub(crate) struct Summary {
     pub(crate) duration: Duration,
     /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
-    /// The operations that were recorded.
+    /// The statistics of the operations that were recorded.
     pub(crate) stats: OperationStats,
     /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
@@ -65,7 +65,7 @@ pub(crate) struct Summary {
     pub(crate) is_cut_short: bool,
     /// The requirements that were missed.
     pub(crate) missed: Vec<String>,
-    /// All requirements.
+    /// All requirements, each with the value of its figure.
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
@@ -73,14 +73,14 @@ pub(crate) struct Summary {
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
-/// Identifies a run.
+/// The data that identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
     /// The target of the requests.
     pub(crate) url: String,
     /// A hash of the scenario file's text, if the run sent scenarios.
     pub(crate) scenario_hash: Option<String>,
-    /// When the schedule started.
+    /// The time at which the schedule started.
     pub(crate) start: SystemTime,
     /// The values of all options by name.
     pub(crate) settings: Table,
@@ -97,7 +97,7 @@ pub(crate) struct Title {
 pub(crate) struct RunResults<'run> {
     /// The title of the run.
     pub(crate) title: Title,
-    /// The end of the warm-up.
+    /// The end of the warm-up, which is the start of the recorded part.
     pub(crate) recorded_from: Nanos,
     /// The state of the run at the end of its schedule.
     pub(crate) run_end: RunEnd,
@@ -107,7 +107,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) is_closed: bool,
     /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
-    /// The operations that were recorded.
+    /// The statistics of the operations that were recorded.
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
@@ -131,7 +131,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) resolved_in: Duration,
 }
 
-/// How a schedule ended.
+/// The state of a schedule at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     /// Whether the schedule was ended early.
@@ -220,7 +220,7 @@ impl Summary {
         (items > 0 || is_looked_for).then_some(items)
     }
 
-    /// Returns the verdict in sentences.
+    /// Returns the verdict and its consequences in sentences.
     pub(crate) fn sentence(&self) -> String {
         self.verdict.sentence(&self.stats.lateness)
     }
@@ -258,7 +258,7 @@ impl Summary {
         self.required.push(required);
     }
 
-    /// Returns the ratio, or `None` if no slot was due.
+    /// Returns the started operations as a share of the requested ones, or `None` if no slot was due.
     pub(crate) fn known_ratio(&self) -> Option<f64> {
         (self.stats.due() > 0).then_some(self.ratio)
     }

@@ -36,7 +36,7 @@ pub(crate) struct Evidence {
     pub(crate) wait_p99: Duration,
     /// The 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// The causes of lateness.
+    /// The total lateness, divided by cause.
     pub(crate) lateness: Lateness,
     /// The share of the CPU time that other programs used while the generator waited for the CPU.
     pub(crate) others: f64,

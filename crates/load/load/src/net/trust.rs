@@ -7,11 +7,11 @@ use std::path::Path;
 pub(crate) enum Trust<'a> {
     /// The certificates that the system trusts.
     System,
-    /// Certificates in a PEM file.
+    /// The certificates in a PEM file.
     File(&'a Path),
     /// Only this certificate in PEM, which belongs to the embedded target.
     Only(&'a str),
-    /// Every certificate.
+    /// Any certificate.
     Anyone,
 }
 

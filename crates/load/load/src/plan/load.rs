@@ -17,7 +17,7 @@ pub(crate) struct PlannedLoad<'plan> {
     pub(crate) shard: Shard,
     /// The limit of the load's duration, if there is one. No request starts at this time or later.
     duration: Option<Duration>,
-    /// The maximum number of requests.
+    /// The maximum number of requests of the load.
     requests: u64,
 }
 
@@ -55,7 +55,7 @@ impl PlannedLoad<'_> {
         Ok(starts.take_while(move |&start| start < end).take(most))
     }
 
-    /// Returns the end of the part that is shown.
+    /// Returns the end of the part of the load that is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
             // The part ends just after the last start.
@@ -66,7 +66,7 @@ impl PlannedLoad<'_> {
         Ok(ends.into_iter().flatten().min().unwrap_or(STRETCH))
     }
 
-    /// Returns the number of requests that start before `moment`.
+    /// Returns the number of requests that start before the time `moment`.
     pub(crate) fn count_before(&self, moment: Duration, arrivals: &Arrivals) -> u64 {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }

@@ -12,7 +12,7 @@ const COLUMNS: usize = 100;
 
 /// Displays the load, its duration and its number of requests.
 pub(crate) struct Summary<'plan> {
-    /// The load.
+    /// The load that is planned.
     pub(crate) load: &'plan PlannedLoad<'plan>,
     /// The part of the load that is shown.
     pub(crate) outline: &'plan Outline,

@@ -1,11 +1,11 @@
-//! Counts how much of the load was requested between two moments of a run.
+//! Counts how much of the load was requested between two times of a run.
 
 use nanopace::{Ledger, Nanos};
 
-/// The part of the load from its start to a moment, as the pacer counts it.
+/// The part of the load from its start to some time, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
-    /// The number of slots whose intended start is before the moment. Shifts by a late policy do not count.
+    /// The number of slots whose intended start is before that time. Shifts by a late policy do not count.
     pub(crate) slots: u64,
     /// The number of slots, including the elapsed fraction of the next slot. For random arrivals, the expected number
     /// of slots.
@@ -13,7 +13,7 @@ pub(crate) struct AskedLoad {
 }
 
 impl AskedLoad {
-    /// Returns the part of the load between `earlier` and this moment.
+    /// Returns the part of the load between `earlier` and this one.
     pub(crate) fn since(self, earlier: AskedLoad) -> AskedLoad {
         AskedLoad {
             slots: self.slots.saturating_sub(earlier.slots),

@@ -148,7 +148,7 @@ pub(crate) struct IdealConnections {
 /// The start of a slot, both in the real and in the ideal generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The real start.
+    /// The time of the real start.
     pub(crate) actual: Nanos,
     /// The time at which an ideal connection was free for the slot.
     pub(crate) free: Nanos,

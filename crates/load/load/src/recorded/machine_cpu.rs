@@ -12,7 +12,7 @@ pub(crate) struct MachineCpu {
     idle: u64,
     /// Ticks taken by the host of a virtual machine.
     stolen: u64,
-    /// Ticks used by this program.
+    /// Ticks that this program used.
     own: u64,
     /// The clock rate of the fastest core, if the system reports it.
     khz: Option<u64>,

@@ -6,7 +6,7 @@ use crate::load::target::{Done, Failure};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The result of an operation.
+/// The result of an operation, with its details.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// Success, or the kind of failure.

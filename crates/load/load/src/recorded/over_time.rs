@@ -22,7 +22,7 @@ pub(crate) struct Interval {
     pub(crate) asked: f64,
     /// The backlog at the end of the interval. For joined intervals, the largest of these backlogs.
     pub(crate) backlog: Backlog,
-    /// The operations in the interval.
+    /// The operations that started or ended in the interval.
     pub(crate) brief: Brief,
     /// The outcomes of the slots that were due in the interval. The slots may have ended later.
     pub(crate) due: Due,

@@ -24,7 +24,7 @@ pub(crate) struct Intervals {
 /// How much the gaps differ from those of Poisson arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Randomness {
-    /// The number of gaps.
+    /// The number of gaps that were measured.
     pub(crate) gaps: f64,
     /// The maximum distance between the distribution of the gaps and the exponential distribution, from 0 to 1
     /// (Kolmogorov-Smirnov), checked at a hundred points.

@@ -28,7 +28,7 @@ pub(crate) struct Batch {
     pub(crate) times: Times,
 }
 
-/// Distributions of times in nanoseconds.
+/// The distributions of the service and response times, in nanoseconds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Times {
     #[serde(with = "packed")]

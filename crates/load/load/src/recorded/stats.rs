@@ -49,7 +49,7 @@ pub(crate) struct OperationStats {
     pub(crate) set_ups: SetUps,
     /// The bytes, items and retries of operations.
     pub(crate) traffic: Traffic,
-    /// The causes of lateness.
+    /// The total lateness of the recorded slots, divided by cause.
     pub(crate) lateness: Lateness,
     /// The causes of the lateness of all starts, including those of the warm-up.
     pub(crate) causes: Lateness,
@@ -69,7 +69,7 @@ pub(crate) struct OperationStats {
 /// The times that it took to open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
-    /// The total times.
+    /// The total time to set up each connection.
     pub(crate) all: Histogram<u64>,
     /// The times to connect a TCP or Unix socket.
     pub(crate) connect: Histogram<u64>,

@@ -45,9 +45,9 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// The causes of lateness.
+    /// The total lateness, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The think times of operations.
+    /// The counts of think times.
     pub(crate) think_times: ThinkTimes,
     pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,

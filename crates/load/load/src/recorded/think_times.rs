@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The maximum delay that is normal on a busy machine.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
-/// Counts of think times.
+/// Counts of the think times of calls.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct ThinkTimes {
     pub(crate) begun: u64,

@@ -106,11 +106,11 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) given: BTreeSet<String>,
 
-    /// The file for the chart of a search.
+    /// The path of the chart of a search.
     #[arg(skip)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// The configuration file.
+    /// The path of the configuration file, if one was given.
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
 
@@ -153,7 +153,7 @@ pub(crate) struct RunArgs {
     pub(crate) push: PushArgs,
 }
 
-/// The options about the report.
+/// The options about the level of detail of the report.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
     /// Report all details: rates over time, percentiles with intervals, CPU time, lateness, labels

@@ -90,8 +90,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// Reads the run to compare with, and checks it as far as possible before this run. Returns an error if a requirement
-/// about a change has no baseline.
+/// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
+/// run. Returns an error if a requirement about a change is given without a baseline.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");

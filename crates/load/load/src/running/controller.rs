@@ -286,7 +286,7 @@ fn missing(answers: u64, rests: u64, stuck: usize) -> String {
 }
 
 impl Stage for Answers<'_, '_> {
-    /// Gives up the missing responses.
+    /// Handles a request to end the run: gives up the missing responses.
     fn stop(&mut self) -> bool {
         let _ = self.controller.state.shared.give_up.send(true);
         self.given_up.get_or_insert_with(Instant::now);

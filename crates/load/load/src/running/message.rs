@@ -4,7 +4,7 @@ use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
 use tokio::sync::oneshot;
 
-/// A message to a run.
+/// A message to the current stage of a run.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// End the schedule. If it has already ended, give up the missing responses.
@@ -26,7 +26,7 @@ pub(crate) trait Stage {
     /// Handles a request to end the run.
     fn stop(&mut self) -> bool;
 
-    /// Handles a key.
+    /// Handles a key that was pressed.
     fn press(&mut self, key: KeyEvent) -> bool;
 
     /// Performs an action for a program. The action is not `Stop`.

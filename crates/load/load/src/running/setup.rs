@@ -49,7 +49,7 @@ pub(crate) fn boxed<'a, T: Backend>(
 pub(crate) struct Setup {
     /// The options of the run.
     pub(crate) args: RunArgs,
-    /// The target of the load.
+    /// The target that receives the load.
     pub(crate) target: Arc<dyn AnyBackend>,
     /// The first intended start, relative to the start of the load.
     pub(crate) first: Duration,
@@ -81,7 +81,7 @@ pub(crate) struct Setup {
     pub(crate) junit: Option<ResultFile>,
     /// The file for the short summary.
     pub(crate) summary: Option<ResultFile>,
-    /// The logs, ready to begin.
+    /// The logs, whose files are open but not written yet.
     pub(crate) logs: Logs,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Curve<'run> {
     pub(crate) uncorrected: Sample<'run>,
     /// The response times, which include the wait times.
     pub(crate) corrected: Sample<'run>,
-    /// The verdict on the run.
+    /// The verdict on the run, which decides whether the curves can be compared.
     pub(crate) verdict: Verdict,
 }
 

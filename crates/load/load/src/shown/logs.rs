@@ -16,7 +16,7 @@ pub(crate) struct Logs {
 }
 
 impl Logs {
-    /// Creates the logs.
+    /// Creates the logs. Log files that are `None` are not written.
     pub(crate) fn new(hdr: Option<HdrLog>, csv: Option<CsvLog>, warmup: Duration) -> Logs {
         Logs { hdr, csv, lost: None, recorded_from: warmup }
     }

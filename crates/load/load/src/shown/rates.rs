@@ -4,7 +4,7 @@ use crate::console::human;
 use crate::recorded::over_time::OverTime;
 use std::fmt::{self, Display, Formatter};
 
-/// The maximum number of lines.
+/// The maximum number of lines of the table.
 const ROWS: usize = 12;
 /// The length of the longest bar in characters.
 const BAR: f64 = 30.0;

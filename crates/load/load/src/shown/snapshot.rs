@@ -19,7 +19,7 @@ pub(crate) const RECENT: usize = 4;
 /// The state of a run at one point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// When the schedule started.
+    /// The time at which the schedule started.
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
     pub(crate) start: SystemTime,
     /// The time since the start of the schedule.
@@ -33,7 +33,7 @@ pub(crate) struct Snapshot {
     pub(crate) is_shape: bool,
     /// Whether all slots of the load have fallen due.
     pub(crate) is_load_over: bool,
-    /// The pacer's ledger.
+    /// The pacer's ledger at this time.
     pub(crate) ledger: Ledger,
     /// The slots that are due but have not started.
     pub(crate) backlog: Backlog,

@@ -9,7 +9,7 @@ const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
 /// The maximum number of nines. No run has enough requests for more.
 const NINES: u32 = 12;
 
-/// A point of a spectrum.
+/// A point of a percentile spectrum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Point {
     /// The share of times that are at most `ns`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The state of a node in its fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// The number of nodes.
+    /// The number of nodes of the fleet.
     pub(crate) nodes: u32,
     /// For how long this node has had no connection to the store. `None` if it is connected.
     pub(crate) blind: Option<Duration>,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Whether this build supports HTTP/2.
+/// Whether HTTP/2 is compiled into this build.
 pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 
 /// The heading of the options about connections.
@@ -48,7 +48,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 
-    /// Allow this number of requests in flight on an HTTP/2 connection; --connections stays the total
+    /// Allow this number of requests in flight per HTTP/2 connection; --connections stays the total
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) streams: u32,
 
@@ -56,7 +56,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, conflicts_with = "http2", help_heading = CONNECTIONS)]
     pub(crate) disable_keepalive: bool,
 
-    /// Replace a connection after this many requests [default: no limit]
+    /// Replace a connection after this number of requests [default: no limit]
     #[arg(long, help_heading = CONNECTIONS, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) connection_requests: Option<u64>,
 
@@ -114,19 +114,17 @@ fn user(text: &str) -> Result<String, String> {
     if has_password { Ok(text.to_owned()) } else { Err("write USER:PASSWORD".to_owned()) }
 }
 
-/// A header of a request.
+/// A header that `--header` adds to requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
-    /// Its name.
     pub(crate) name: HeaderName,
-    /// Its value.
     pub(crate) value: HeaderValue,
 }
 
 impl FromStr for Header {
     type Err = String;
 
-    /// Reads `Name: value`.
+    /// Parses `Name: value`.
     fn from_str(text: &str) -> Result<Header, String> {
         let (name, value) =
             text.split_once(':').ok_or("write Name: value, as in \"Accept: text/html\"")?;

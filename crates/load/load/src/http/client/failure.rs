@@ -45,7 +45,7 @@ pub(crate) enum Failure {
     TooLarge,
     /// The response is not HTTP/2, or its head is too long. The HTTP/2 library does not distinguish these two errors.
     Unreadable,
-    /// The response is not HTTP.
+    /// The response is not valid HTTP.
     Protocol,
     /// The response has an invalid chunk.
     Chunk,

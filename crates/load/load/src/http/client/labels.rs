@@ -22,7 +22,7 @@ const STATUSES: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     names: Vec<Name>,
-    /// The index of each name.
+    /// The index of each name in `names`. The key is the text of the name.
     known: HashMap<String, u8>,
 }
 

@@ -58,9 +58,9 @@ pub(crate) struct Plan {
     seed: u64,
     /// The number of slots that have a request, or `None` if it is unlimited.
     pub(crate) most_slots: Option<u64>,
-    /// The labels of requests.
+    /// The labels under which requests are counted.
     pub(crate) labels: Labels,
-    /// The servers.
+    /// The servers of all requests.
     pub(crate) endpoints: Vec<Endpoint>,
     /// The TLS settings, or `None` if no server uses TLS and no option names a file for TLS.
     pub(crate) tls: Option<Connector>,
@@ -80,7 +80,7 @@ pub(crate) struct Plan {
     pub(crate) kernel: Option<KernelDelays>,
     /// The pool of connections, if sessions share connections.
     pub(crate) pool: Option<Pool>,
-    /// The timeout of a request.
+    /// The time after which a request is given up.
     pub(crate) timeout: Duration,
     /// The timeout of opening a connection.
     pub(crate) connect_timeout: Duration,
@@ -90,7 +90,7 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
-    /// The number of the slot.
+    /// The number of the slot that sends the request.
     number: u64,
     /// The index of the request within the slot's scenario.
     step: u64,

@@ -25,7 +25,7 @@ pub(crate) struct Scenario {
 pub(crate) struct Step {
     /// The index of the request in the plan.
     pub(crate) request: usize,
-    /// The label of the step.
+    /// The label under which the step is counted.
     pub(crate) label: &'static str,
     /// The think time: the pause between the response to this step and the next step.
     pub(crate) think: Duration,
@@ -45,7 +45,7 @@ pub(crate) struct Take {
     pub(crate) fits: Vec<fn(&[u8]) -> bool>,
 }
 
-/// A check of a response.
+/// A condition that the response to a step must meet.
 #[derive(Debug)]
 pub(crate) struct Check {
     /// The kind of failure that is counted if the check fails.

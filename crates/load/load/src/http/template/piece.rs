@@ -7,7 +7,7 @@ use std::iter;
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A piece of a template.
+/// A piece of a template: fixed text, or a placeholder.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),

@@ -85,7 +85,7 @@ pub(crate) fn encode(value: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// Returns a value, percent-encoded.
+/// Returns the value in percent-encoded form.
 pub(crate) fn encoded(value: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     encode(value, &mut whole);

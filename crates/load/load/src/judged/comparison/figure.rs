@@ -5,10 +5,10 @@ use std::fmt::{self, Display, Formatter};
 /// The percentiles of times that are compared.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// A figure that is compared.
+/// A figure that is compared between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
-    /// Requests started per second.
+    /// The number of requests started per second.
     Rate,
     /// The share of started requests that failed.
     Errors,

@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// A figure of a run.
+/// A figure of a run that a criterion can name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// A statistic of a distribution of times.

@@ -5,7 +5,7 @@ use crate::load::own_times::Part;
 use crate::recorded::confidence::{Batched, Confidence};
 use std::fmt::{self, Display, Formatter};
 
-/// A distribution of times.
+/// A distribution of times that a criterion can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
     Wait,

@@ -40,7 +40,7 @@ pub(crate) enum Cause {
     Target,
     /// The responses themselves took too long, while connections were free.
     Latency,
-    /// The generator was late.
+    /// The generator's own delays were too long.
     Generator,
 }
 

@@ -28,7 +28,7 @@ const ROUNDING: f64 = 1.001;
 /// The limits of the search. Rates are in operations per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// The first rate.
+    /// The rate of the first step.
     pub(crate) from: f64,
     /// The lowest rate that may be tried; at most `from`.
     pub(crate) min: f64,
@@ -41,7 +41,7 @@ pub(crate) struct Bounds {
     pub(crate) max_steps: usize,
 }
 
-/// A rate to try.
+/// A step of a search: a rate to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     /// The rate in operations per second.
@@ -50,7 +50,7 @@ pub(crate) struct Step {
     pub(crate) purpose: Purpose,
 }
 
-/// The purpose of a step.
+/// The reason for trying a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
@@ -64,7 +64,7 @@ pub(crate) enum Purpose {
     Confirm,
 }
 
-/// The result of a step.
+/// The result of a step, as the search uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
@@ -85,7 +85,7 @@ pub(crate) struct Search {
     steps: usize,
 }
 
-/// The results at one rate.
+/// The results of all steps at one rate.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     hz: f64,

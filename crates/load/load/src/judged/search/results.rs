@@ -21,13 +21,13 @@ pub(crate) struct Results {
     pub(crate) took: Duration,
     /// Warnings about conditions that make all figures less certain.
     pub(crate) warnings: Vec<String>,
-    /// The conclusion from the steps.
+    /// The conclusion that the steps allow.
     pub(crate) conclusion: Conclusion,
     /// The rates at which steps contradicted each other.
     pub(crate) contradictions: Vec<f64>,
     /// The maximum accepted width of the final bracket.
     pub(crate) precision: f64,
-    /// All steps in order.
+    /// All steps, in chronological order.
     pub(crate) steps: Vec<Measured>,
     /// The reason why the search ended.
     pub(crate) end: End,

@@ -84,7 +84,7 @@ struct PartHead {
 }
 
 impl Results {
-    /// Serializes the results.
+    /// Serializes the results for the store.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;
@@ -101,7 +101,7 @@ impl Results {
         Ok(bytes.finish()?)
     }
 
-    /// Deserializes results.
+    /// Deserializes results from the store.
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;

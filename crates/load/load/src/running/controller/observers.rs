@@ -9,7 +9,7 @@ use crossterm::event::KeyEvent;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The observers of a run.
+/// The observers of a run: the terminal, and programs that read its snapshots.
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
@@ -42,7 +42,7 @@ impl Observers {
         self.watch.send_replace(Some(snapshot));
     }
 
-    /// Prints a line that stays.
+    /// Prints a line that stays on the terminal.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         self.live.tell(text);

@@ -22,7 +22,7 @@ Examples, from any machine:
   nanopace fleet report checkout --html checkout.html --fail-if \"p99 response < 50ms\"
 The variable NANOPACE_STORE can have the address of the store.";
 
-/// The commands.
+/// The commands of `nanopace fleet`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
     /// Show the load and the nodes of a run, and how many slots were started so far
@@ -60,7 +60,7 @@ pub(crate) enum FleetCommand {
     Report(ReportArgs),
 }
 
-/// The options of the report.
+/// The options of `nanopace fleet report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]

@@ -6,7 +6,7 @@ use crate::recorded::outcome::{Ending, Outcome};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// An operation that has started.
+/// An operation that has started and not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,

@@ -35,7 +35,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise, help_heading = "The search")]
     pub(crate) until: Vec<Criterion>,
 
-    /// Begin at this rate
+    /// Begin the search at this rate
     #[arg(long, value_name = "RATE", default_value = "100/s", help_heading = "The search")]
     pub(crate) from: Rate,
 

@@ -11,7 +11,7 @@ use crate::shown::page::{charts, document, hidden, side_by_side};
 use maud::{Markup, html};
 use nanopace_fleet::{Account, NodeAccount};
 
-/// Returns the HTML page.
+/// Returns the HTML page of a fleet.
 pub(crate) fn html(whole: &Whole) -> String {
     let nothing = OperationStats::new();
     let stats = whole.stats().unwrap_or(&nothing);

@@ -16,7 +16,7 @@ const NAME: &str = "Without a good response";
 /// outcomes.
 const CLASSES: [&str; 4] = ["line c", "line b", "line a", "line d"];
 
-/// A line of the chart.
+/// A line of the chart: one outcome, or all remaining outcomes.
 #[derive(Debug)]
 struct Series {
     name: String,

@@ -326,7 +326,7 @@ fn only_the_options_that_were_given_are_shown() {
     assert!(html(&summary).contains("All options have their defaults"));
 }
 
-/// Writes pages to the directory that `just page` names, which opens them in a browser.
+/// Writes pages to the directory that `just page` names. `just page` then opens them in a browser.
 #[test]
 fn pages_are_written_where_they_are_wanted() {
     let own = TempDir::new().unwrap();

@@ -20,7 +20,7 @@ pub(crate) struct Chart<'run> {
     pub(crate) width: usize,
 }
 
-/// A logarithmic axis.
+/// A logarithmic axis from `from` to `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogAxis {
     pub(crate) from: f64,

@@ -20,7 +20,7 @@ const LARGE: u64 = 64 << 20;
 /// The maximum number of bytes that are read from a file at once.
 const CHUNK: u64 = 1 << 16;
 
-/// The body of a request.
+/// The content of a request body.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Memory(Bytes),

@@ -48,7 +48,7 @@ enum Value {
 pub(crate) enum Piece {
     /// Text whose placeholders are filled, and the name of the field that it belongs to.
     Text(String, String),
-    /// Bytes that are sent unchanged.
+    /// Bytes that are sent as they are in the file, without filling.
     Bytes(Bytes),
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct RequestParts<'a> {
     /// Three pieces: the bytes before a large piece, the large piece, which all requests share, and the bytes after
     /// it.
     pub(crate) body: [&'a [u8]; 3],
-    /// A file that replaces `body`.
+    /// The file that is sent as the body, instead of `body`.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     /// The value of the `Cookie` header, which is empty if there are no cookies.
     pub(crate) cookie: &'a [u8],

@@ -308,7 +308,7 @@ fn checked(weight: u32) -> Told<u32> {
     if weight == 0 { Err(WEIGHT.to_owned()) } else { Ok(weight) }
 }
 
-/// Reads a method.
+/// Parses a method, which must be in capitals.
 pub(crate) fn method(name: &str) -> Told<Method> {
     let capitals = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase());
     let method = Method::from_bytes(name.as_bytes()).ok().filter(|_| capitals);
@@ -322,7 +322,7 @@ fn header_line(line: &str) -> Read<'_, (HeaderName, HeaderValue)> {
     parts_of_header(name.trim(), value.trim())
 }
 
-/// Reads a header.
+/// Parses the name and the value of a header.
 pub(crate) fn header(name: &str, value: &str) -> Told<(HeaderName, HeaderValue)> {
     parts_of_header(name, value).map_err(|(_, told)| told)
 }

@@ -18,7 +18,7 @@ pub(crate) struct Source {
     pub(crate) regex: Option<Regex>,
 }
 
-/// A part of a response.
+/// The part of a response that contains a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     /// The first header with this name.

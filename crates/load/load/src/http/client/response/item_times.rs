@@ -56,7 +56,7 @@ impl ItemTimer {
         self.seen.sent = at;
     }
 
-    /// Records that bytes arrived.
+    /// Records the time at which bytes of the response arrived.
     pub(crate) fn came(&mut self) {
         self.now = self.clock.now();
         self.seen.first_byte.get_or_insert(self.now);

@@ -207,7 +207,7 @@ proptest! {
         prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
     }
 
-    /// Whatever the results, the search ends, stays within its bounds, and repeats no rate whose result it knows.
+    /// For any results, the search ends, stays within its bounds, and does not repeat a rate whose result it knows.
     #[test]
     fn anything_may_happen(
         bounds in bounds(), outcomes in proptest::collection::vec(0..3, 1_000),
