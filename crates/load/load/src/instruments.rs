@@ -26,8 +26,7 @@ pub fn requests(options: &[&str]) -> Result<impl FnMut(u64) -> usize + use<>, St
     written(&requests, &load).map_err(|error| format!("{error:#}"))
 }
 
-/// Presses a key in the full-screen view of a run for each character: `
-/// ` is Enter, `\x08` Backspace, `\x1b` Escape.
+/// Presses a key in the full-screen view of a run for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
 ///
 /// # Panics
 ///

@@ -106,8 +106,8 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Escapes control characters, line breaks and characters that XML does not allow, such as `
-/// `. The result is one line that is safe to print on a terminal.
+/// Escapes control characters, line breaks and characters that XML does not allow: a line break becomes `\n`. The
+/// result is one line that is safe to print on a terminal.
 #[must_use]
 pub(crate) fn visible(text: &str) -> String {
     let written_out = |letter: char| letter.escape_debug().collect::<String>();

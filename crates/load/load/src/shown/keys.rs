@@ -222,8 +222,8 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// Presses the keys of the characters of `text`. Returns their actions. `
-    /// `, `\x08` and `\x1b` are Enter, Backspace and Escape.
+    /// Presses the keys of the characters of `text`. Returns their actions. `\n`, `\x08` and `\x1b` are Enter, Backspace
+    /// and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {

@@ -65,8 +65,7 @@ fn record<R: BufRead>(
         None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
         // The second byte of this line break has not been read yet.
         Some(b'\r') => Ok(Some(lines + 2 - spanned)),
-        // The result is at least 1, because a line may also end without b'
-        // '.
+        // The result is at least 1, because a line may also end without b'\n'.
         Some(_) => Ok(Some((lines + 1 - spanned).max(1))),
     }
 }

@@ -170,7 +170,6 @@ impl Recorder {
 
     /// Returns the number of connections that the thread is opening outside calls. Before all of them are open, the
     /// thread takes no slot.
-    /// open.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
     }
@@ -232,7 +231,6 @@ impl Recorder {
     }
 
     /// Records that the thread begins to open a connection. No slot can use the connection until it is
-    /// [opened](Recorder::opened).
     /// [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Start {
         let record = &mut *self.record();
