@@ -71,7 +71,7 @@ pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<
 /// The target of a load over HTTP: one or more HTTP servers.
 pub(crate) struct Http {
     url: String,
-    /// The scenario file, if the run sends scenarios.
+    /// The name of the scenario file, if the run sends scenarios.
     scenarios: Option<String>,
     /// The hash of the scenario file's content.
     scenario_hash: Option<String>,
@@ -82,7 +82,7 @@ pub(crate) struct Http {
     has_proxy: bool,
     /// The requests, their servers, and how requests are sent.
     plan: Arc<Plan>,
-    /// The times of streamed responses, if they are measured.
+    /// The records of the times of streamed responses, if these times are measured.
     streams: Option<StreamTimings>,
     /// The embedded target, if requests go to it.
     embedded: Option<Embedded>,

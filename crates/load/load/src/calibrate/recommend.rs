@@ -27,7 +27,7 @@ pub(crate) struct Facts {
     pub(crate) spun_each_ns: f64,
 }
 
-/// The highest rate at which one thread keeps gaps even.
+/// The highest rate at which one thread keeps gaps even with one way to pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EvenRate {
     pub(crate) pause: Pause,

@@ -52,7 +52,7 @@ pub(crate) struct Sleeps {
     pub(crate) asked: Duration,
     /// The time by which sleeps took longer than requested, in nanoseconds.
     pub(crate) oversleep: Histogram<u64>,
-    /// The mean CPU time of a sleep.
+    /// The mean CPU time of a sleep, if it is known.
     pub(crate) cpu_each: Option<Duration>,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Starts {
 }
 
 impl Results {
-    /// Returns empty results.
+    /// Creates results without measurements.
     pub(crate) fn new() -> Results {
         Results {
             complete: false,

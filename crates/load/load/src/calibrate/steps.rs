@@ -47,7 +47,7 @@ impl Step {
         }
     }
 
-    /// Performs the measurement and adds its values to the results.
+    /// Performs the measurement, and adds its values to the results.
     pub(crate) fn perform(self, bounds: Bounds<'_>, results: &mut Results) {
         match self {
             Step::Clocks => results.clock = Some(measure::clocks(bounds)),

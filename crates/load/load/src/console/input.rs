@@ -15,7 +15,7 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
 }
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file. Opens standard input if the path is `-`.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(file))
 }
 
-/// Reads all bytes of a file, or of standard input for `-`.
+/// Reads all bytes of a file. Reads standard input if the path is `-`.
 ///
 /// # Errors
 ///

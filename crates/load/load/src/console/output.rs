@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
-    /// Whether something other than the text goes to standard output.
+    /// Whether an output other than the text goes to standard output.
     is_beside: bool,
 }
 
@@ -46,7 +46,7 @@ impl Output {
         json.write_text(&text)
     }
 
-    /// Writes text.
+    /// Writes the text to standard output or standard error.
     ///
     /// # Errors
     ///

@@ -474,7 +474,7 @@ mod tests {
         }
     }
 
-    /// A target that records two items per call, this time apart.
+    /// A target that records two items per call, [`BETWEEN`] apart.
     #[derive(Default)]
     struct Pairs(StreamTimes);
 

@@ -1,4 +1,4 @@
-//! Provides the results of a load as values.
+//! Provides the results of a load as values, and as text, HTML and JSON.
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;

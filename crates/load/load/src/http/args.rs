@@ -48,7 +48,7 @@ pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     pub(crate) requests: RequestArgs<E>,
 }
 
-/// The options for requests, their target, and how they are sent.
+/// The options that define requests, their target, and the way in which they are sent.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
     /// Send requests to this URL, and one extra request before the load to check it [default: an embedded target]

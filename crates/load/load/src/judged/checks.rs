@@ -1,6 +1,6 @@
-//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant, how
-//! much of them the generator caused, and how busy the machine was otherwise. Lancet has similar checks (Kogias, Mallon
-//! and Bugnion, USENIX ATC 2019).
+//! Checks the run itself: whether starts followed the requested arrivals, whether response times stayed constant,
+//! which share of them the generator caused, and how busy the machine was with other work. Lancet has similar checks
+//! (Kogias, Mallon and Bugnion, USENIX ATC 2019).
 
 mod machine;
 mod trend;
@@ -38,7 +38,7 @@ pub(crate) struct Finding {
     /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
-    /// A sentence without its full stop.
+    /// The result of the check as a sentence, without a full stop.
     pub(crate) text: String,
 }
 

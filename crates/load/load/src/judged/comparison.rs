@@ -23,7 +23,7 @@ const RESOLUTION: f64 = 0.01;
 /// Two sides of runs, with the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// The number of runs of each side.
+    /// The number of runs on each side.
     pub(crate) runs: [usize; 2],
     pub(crate) rows: Vec<Row>,
     /// The sum of the times of all runs on each side.
@@ -54,7 +54,7 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// The result of comparing a figure: the second side relative to the first.
+/// The result of comparing a figure: how the second side differs from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Faster,

@@ -63,7 +63,7 @@ const A_FIGURE_OF_A_LABEL: &str =
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Criterion {
     figure: Figure,
-    /// The label that the figure belongs to; `None` for all requests.
+    /// The label that the figure belongs to, or `None` if it is about all requests.
     label: Option<String>,
     operator: Operator,
     limit: Limit,

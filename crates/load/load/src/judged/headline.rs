@@ -20,7 +20,7 @@ pub(crate) enum Grade {
 pub(crate) struct Headline {
     pub(crate) grade: Grade,
     pub(crate) result: String,
-    /// The reason; empty if there is nothing to add.
+    /// The reason for the result. Empty if there is nothing to add.
     pub(crate) why: String,
 }
 

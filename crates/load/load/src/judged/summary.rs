@@ -27,7 +27,7 @@ use toml::Table;
 /// The figures of a run. The warm-up is included only in the ledger and in the spin time.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// The target of the run, its machine, and when it began.
+    /// The data that identifies the run: its target, its machine, and its start time.
     pub(crate) title: Title,
     /// The requested rate per second. If the rate changed, the mean.
     pub(crate) target_hz: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Summary {
     pub(crate) stats: OperationStats,
     /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
-    /// The pacer's ledger at the end.
+    /// The pacer's ledger at the end of the schedule.
     pub(crate) ledger: Ledger,
     /// The CPU time of the load threads, if the system reports it.
     pub(crate) processor: Option<CpuTime>,
@@ -76,7 +76,7 @@ pub(crate) struct Summary {
 /// The data that identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
-    /// The target of the requests.
+    /// The URL of the target.
     pub(crate) url: String,
     /// A hash of the scenario file's text, if the run sent scenarios.
     pub(crate) scenario_hash: Option<String>,
@@ -95,7 +95,7 @@ pub(crate) struct Title {
 /// The data of a finished run.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
-    /// The title of the run.
+    /// The data that identifies the run.
     pub(crate) title: Title,
     /// The end of the warm-up, which is the start of the recorded part.
     pub(crate) recorded_from: Nanos,

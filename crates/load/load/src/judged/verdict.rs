@@ -66,7 +66,7 @@ impl Evidence {
     }
 }
 
-/// Whether the run was on schedule, and what was too slow if not.
+/// The verdict on a run: whether it was on schedule, and what was too slow if it was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
@@ -114,8 +114,8 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict for a closed loop, which has no schedule to follow, if `is_closed`. Verdicts about failing
-    /// requests stay.
+    /// If `is_closed`, replaces the verdict with [`Verdict::ClosedLoop`], because a closed loop has no schedule to
+    /// follow. Verdicts about failing requests are kept.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }

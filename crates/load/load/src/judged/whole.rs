@@ -12,7 +12,7 @@ use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
 use std::time::Duration;
 
-/// The state of a fleet's run, with the results of its nodes.
+/// The state of a fleet's run, with the results that its nodes have reported.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) name: String,

@@ -25,13 +25,13 @@ impl AskedLoad {
 /// The state of a run at the end of its schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
-    /// The end of the schedule.
+    /// The time at which the schedule ended.
     pub(crate) at: Nanos,
     /// The end of the load if it ended, otherwise `at`. A run ends later than its load if the last slot started late.
     pub(crate) asked_until: Nanos,
     /// The load up to `asked_until`, including the warm-up.
     pub(crate) asked: AskedLoad,
-    /// The recorded part of the load.
+    /// The part of the load that was recorded.
     pub(crate) recorded: AskedLoad,
     /// The number of recorded slots that must have started if no slot was late.
     pub(crate) required: f64,

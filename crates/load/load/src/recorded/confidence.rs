@@ -42,7 +42,7 @@ const MOST_ALIKE: f64 = 0.8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
-    /// `None` if the upper end lies beyond all measured times.
+    /// The upper end of the interval, or `None` if it lies beyond all measured times.
     pub(crate) high: Option<u64>,
     /// Whether there are too few times for a reliable interval.
     pub(crate) is_rough: bool,

@@ -1,5 +1,5 @@
-//! Measures the CPU time that the load threads used and needed. This distinguishes a slow target from a generator that
-//! lacks CPU time.
+//! Measures the CPU time that the load threads used and needed. It shows whether the target was slow or the generator
+//! lacked CPU time.
 
 use std::time::Duration;
 

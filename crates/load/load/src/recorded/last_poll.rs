@@ -18,7 +18,7 @@ use super::think_times::HICCUP;
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The longest time that a thread sleeps.
+/// The maximum time for which a thread sleeps.
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
 /// The delay of a beat above which its thread is stuck.
 pub(crate) const STUCK: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ const AT_ONCE: Duration = Duration::from_micros(5);
 /// The state of a thread that polls for responses in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// The time since which the thread has slept; `None` if it is awake.
+    /// The time since which the thread has slept, or `None` if it is awake.
     asleep: Option<Nanos>,
     /// The time at which the thread last woke.
     woke: Nanos,

@@ -29,7 +29,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// Seconds of lateness, summed over slots.
+/// The lateness of one or more slots, divided by cause. All values are in seconds, summed over slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
     /// Time spent waiting for a free connection.

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The result of an operation, with its details.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    /// Success, or the kind of failure.
+    /// Success, or the kind of the failure.
     pub(crate) outcome: Result<(), FailureKind>,
     /// The time at which the request was sent. This is later than the start if a connection had to be opened.
     pub(crate) sent: Nanos,

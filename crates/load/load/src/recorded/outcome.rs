@@ -1,4 +1,4 @@
-//! Records the outcomes of slots by due time.
+//! Records the outcomes of slots by their due time.
 
 use super::percentiles::{Sample, record};
 use crate::load::kind::FailureKind;

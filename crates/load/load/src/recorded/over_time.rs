@@ -13,7 +13,7 @@ pub(crate) const MOST: usize = 300;
 /// The maximum number of batches.
 const MOST_BATCHES: usize = 64;
 
-/// A part of the run. Times are relative to the start of the schedule.
+/// An interval of the run. Times are relative to the start of the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     pub(crate) from: Duration,

@@ -12,7 +12,8 @@ pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// Converts a percentage to a share. Dividing by 100 would round twice, and could give the next rank of a histogram.
+/// Converts a percentage to a share. Dividing by 100 would round twice, which could select the next rank of a
+/// histogram.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }

@@ -177,7 +177,7 @@ mod tests {
         let version_1 = "33 32 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
                          34 32 0:30 / /sys/fs/cgroup/memory rw,relatime shared:10 - cgroup cgroup rw,memory";
         for (cgroups, mounts, folders) in [
-            // A service with a slice above it.
+            // A service below a slice.
             (
                 "0::/system.slice/load.service\n",
                 version_2,

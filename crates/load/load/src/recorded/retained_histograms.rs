@@ -7,7 +7,7 @@ use super::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The times of a run, in total and in batches.
+/// The histograms of a run, in total and in batches.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct RetainedHistograms {
     /// The times of the whole run, with three digits.

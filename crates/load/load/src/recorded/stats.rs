@@ -43,7 +43,7 @@ pub(crate) struct OperationStats {
     pub(crate) answered: u64,
     /// The number of responses with each status.
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// The operations that have a label.
+    /// The counts of the operations that have a label.
     pub(crate) labels: Labels,
     /// The times that it took to open connections.
     pub(crate) set_ups: SetUps,
@@ -51,16 +51,16 @@ pub(crate) struct OperationStats {
     pub(crate) traffic: Traffic,
     /// The total lateness of the recorded slots, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The causes of the lateness of all starts, including those of the warm-up.
+    /// The total lateness of all starts, including those of the warm-up, divided by cause.
     pub(crate) causes: Lateness,
     /// The approximate total of the times for which responses waited for the CPU.
     pub(crate) queued: Duration,
     /// The number of responses that were awaited while their thread was stopped, and the longest of these stops.
     pub(crate) stopped: (u64, Duration),
-    /// The think times of calls between their requests.
+    /// The counts of the think times of calls.
     pub(crate) think_times: ThinkTimes,
-    /// The number of calls that blocked a thread for too long that other sessions needed, and the longest of these
-    /// times.
+    /// The number of calls that blocked a thread with other sessions for longer than [`LONG`], and the longest of
+    /// these times.
     pub(crate) held: (u64, Duration),
     /// The total time for which threads spun on the clock before starts, including the warm-up.
     pub(crate) spun: Duration,

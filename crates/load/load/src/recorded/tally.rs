@@ -57,7 +57,7 @@ pub(crate) struct Tally {
     pub(crate) wait: Buckets,
     pub(crate) service: Buckets,
     pub(crate) response: Buckets,
-    /// The operations that have a label.
+    /// The counts of the operations that have a label.
     pub(crate) labels: BTreeMap<String, LabelTally>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct ThinkTimes {
     pub(crate) over: u64,
     /// The number of think times that ended more than a [`HICCUP`] late.
     pub(crate) late: u64,
-    /// The largest delay at the end of a think time.
+    /// The longest delay at the end of a think time.
     pub(crate) most: Duration,
 }
 

@@ -37,7 +37,7 @@ pub(crate) trait Stage {
         false
     }
 
-    /// Shows a text to the user.
+    /// Shows a text to the user, if the stage has a display.
     #[cfg(feature = "otlp")]
     fn tell(&mut self, _text: String) {}
 }

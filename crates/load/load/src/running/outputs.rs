@@ -11,7 +11,7 @@ use tokio::sync::watch;
 pub(crate) struct Outputs {
     pub(crate) logs: Logs,
     pub(crate) live: Live,
-    /// Publishes the snapshots of the run to programs.
+    /// The channel that publishes the snapshots of the run to programs.
     pub(crate) watch: watch::Sender<Option<Arc<Snapshot>>>,
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn boxed<'a, T: Backend>(
     Box::new(|args| Ok(Arc::new(make(args)?)))
 }
 
-/// Everything that a run needs before it starts.
+/// A run that is set up and ready to start.
 pub(crate) struct Setup {
     /// The options of the run.
     pub(crate) args: RunArgs,
@@ -66,7 +66,7 @@ pub(crate) struct Setup {
     pub(crate) cores: Vec<Core>,
     /// The fleet that the run joins, if any.
     pub(crate) invitation: Option<Invitation>,
-    /// The address at which programs can read the state of the run and control it.
+    /// The listener of the control server, at which programs can read the state of the run and control it.
     pub(crate) control_listener: Option<ControlListener>,
     /// The collector that metrics are sent to.
     #[cfg(feature = "otlp")]

@@ -186,7 +186,7 @@ struct Processor {
     wanted_ns: u64,
 }
 
-/// How even the starts were; null if there were too few starts, or if the arrivals were not even.
+/// How even the starts were. Null if there were too few starts, or if the arrivals were not even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,

@@ -49,8 +49,8 @@ mod tests {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// Returns the suite that a CI system reads if a run of two seconds has these test cases. It includes the counts
-    /// that the system computes.
+    /// Builds the suite that is expected for a run of two seconds with these test cases. The library computes its
+    /// counts.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));

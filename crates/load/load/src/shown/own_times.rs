@@ -1,4 +1,4 @@
-//! Writes a table of the times that the target measured itself.
+//! Writes a table of the times that only the target can measure.
 
 use super::times::{AT_LEAST, NONE, POINTS};
 use crate::load::own_times::OwnTimes;

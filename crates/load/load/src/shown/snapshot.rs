@@ -43,7 +43,7 @@ pub(crate) struct Snapshot {
     pub(crate) tally: Tally,
     /// The lateness by cause, including that of slots that are still waiting.
     pub(crate) lateness: Lateness,
-    /// The text that is being typed, or the error in it.
+    /// The text for the status line: the text that is being typed, or the error in it.
     pub(crate) note: String,
     /// The state of this node in its fleet, if it belongs to one.
     pub(crate) fleet: Option<Standing>,

@@ -14,7 +14,7 @@ pub(crate) struct Standing {
     pub(crate) is_paused: bool,
     /// The results of all nodes in the last second, if this node shows them.
     pub(crate) all: Option<String>,
-    /// Whether the fleet continues without this node, or has ended.
+    /// Whether this node has no further part in the run: the fleet continues without it, or has ended.
     pub(crate) is_over: bool,
 }
 

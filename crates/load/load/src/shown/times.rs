@@ -73,7 +73,7 @@ pub(crate) struct TimesTable<'run> {
     pub(crate) is_closed: bool,
 }
 
-/// A time, and its confidence interval if it is known.
+/// A cell of a table: a time, and its confidence interval if it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) time: String,

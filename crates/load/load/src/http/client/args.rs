@@ -19,7 +19,7 @@ pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 /// The heading of the options about connections.
 pub(crate) const CONNECTIONS: &str = "Connections";
 
-/// The options for requests and how they are sent.
+/// The options that define requests, and the way in which they are sent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]

@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     System(i32),
     /// The generator's machine ran out of a resource.
     Shortage(Shortage),
-    /// The proxy opened no tunnel to the server, and responded with this status.
+    /// The proxy did not open a tunnel to the server, and responded with this status.
     Proxy(u16),
     /// The TLS handshake failed, or the server's certificate was rejected.
     Tls(Tls),

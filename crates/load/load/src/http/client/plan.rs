@@ -45,9 +45,9 @@ pub(crate) struct Plan {
     rotation: Rotation,
     /// The scenarios that slots run in rotation. Empty if slots send single requests.
     scenarios: Vec<Scenario>,
-    /// The parts that all requests to a server share, for each server.
+    /// The parts that all requests to the same server share. One element per server.
     common: Vec<Common>,
-    /// The shared parts as HTTP/1.1 text, for each server.
+    /// The shared parts as HTTP/1.1 text. One element per server.
     lines: Vec<Lines>,
     /// The text of the request, if the plan has only one request.
     only: Option<Written>,
@@ -78,11 +78,11 @@ pub(crate) struct Plan {
     pub(crate) items: Option<Items>,
     /// The records of kernel delays, if kernel timestamps are enabled.
     pub(crate) kernel: Option<KernelDelays>,
-    /// The pool of connections, if sessions share connections.
+    /// The pool of shared connections, if sessions share connections.
     pub(crate) pool: Option<Pool>,
     /// The time after which a request is given up.
     pub(crate) timeout: Duration,
-    /// The timeout of opening a connection.
+    /// The time after which an attempt to connect is given up.
     pub(crate) connect_timeout: Duration,
 }
 
@@ -356,7 +356,7 @@ impl Plan {
         self.of_step(index, number, 0)
     }
 
-    /// Returns the request of the step `step` of the scenario in the slot `number`.
+    /// Prepares the request with this index, which is a step of the scenario in the slot `number`.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }

@@ -54,7 +54,7 @@ fn size(row: &Row) -> Option<f64> {
     Some(relative.map_or(f64::INFINITY, |difference| difference.by.abs()))
 }
 
-/// Displays the change as it was written.
+/// Displays the change in the words in which it was given.
 impl Display for Demand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

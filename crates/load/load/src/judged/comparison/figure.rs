@@ -22,7 +22,7 @@ pub(crate) enum Figure {
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// Infinite if the upper end lies beyond all measured times.
+    /// The upper end of the interval. Infinite if it lies beyond all measured times.
     pub(crate) high: f64,
     /// Whether there are too few values for a reliable interval.
     pub(crate) is_rough: bool,

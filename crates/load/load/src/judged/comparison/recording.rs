@@ -48,7 +48,7 @@ const ASIDE: [&str; 29] = [
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
-    /// The start time of the run.
+    /// The time at which the run started.
     pub(crate) start: String,
     #[serde(default)]
     pub(crate) scenario_hash: Option<String>,
@@ -62,14 +62,14 @@ pub(crate) struct Recording {
     /// The reason why the load was incomplete, or `None` if it was complete.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
-    /// Present if the run belonged to a fleet.
+    /// Marks a run that belonged to a fleet.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
 }
 
 impl Recording {
-    /// Checks the values, and returns an error that names the first invalid field.
+    /// Checks the values. Returns an error that names the first invalid field.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         for (field, value) in

@@ -90,7 +90,7 @@ impl<'run> Figures<'run> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
-    /// Infinite if there is no upper bound.
+    /// The highest possible value. Infinite if there is no upper bound.
     pub(crate) most: f64,
     /// The number of times that are lower bounds, and the total number of times.
     pub(crate) bounds: (u64, u64),
@@ -110,7 +110,7 @@ pub(crate) enum Figure {
     /// The distance from a percentile, between 0 and 100, to the farther end of its confidence interval, as a share of
     /// the percentile.
     Confidence(f64, Times),
-    /// A figure with its own name.
+    /// A figure that has a name of its own.
     Single(Single),
 }
 

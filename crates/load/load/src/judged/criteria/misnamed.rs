@@ -22,7 +22,7 @@ enum WordKind {
     Times,
     Lateness,
     Confidence,
-    /// A figure with its own name.
+    /// A figure that has a name of its own.
     Single(String),
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Tests how requirements are read and checked.
+//! Tests how requirements are parsed and checked.
 
 use super::*;
 use crate::recorded::confidence::Confidence;

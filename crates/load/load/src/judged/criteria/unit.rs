@@ -28,7 +28,7 @@ pub(crate) struct Limit {
 }
 
 impl Unit {
-    /// Reads a limit in this unit.
+    /// Parses a limit in this unit.
     pub(crate) fn limit(self, word: &Word) -> Result<Limit, CriterionError> {
         let told = |told: String| CriterionError::at(word, format!("{told}; {}", self.advice()));
         if word.text.is_empty() {

@@ -19,7 +19,7 @@ const BEYOND: f64 = 10.0;
 /// is free until the next slot starts, so the average stays below 1.
 const ALL_BUSY: f64 = 0.9;
 
-/// The objective that every step must meet.
+/// The objective of a search: the criteria that every step must meet.
 #[derive(Debug)]
 pub(crate) struct Promise {
     /// The criteria that the user gave.

@@ -8,12 +8,12 @@ use crate::load::shortage::GENERATOR;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
-/// The results of a search, and its settings.
+/// The results of a search, with its settings.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// The target of the requests.
+    /// The URL of the target.
     pub(crate) url: String,
-    /// The number of connections, which is the largest number of requests in flight.
+    /// The number of connections, which is also the maximum number of requests in flight.
     pub(crate) connections: u32,
     /// The start time of the search.
     pub(crate) start: SystemTime,

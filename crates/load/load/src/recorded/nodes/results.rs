@@ -45,7 +45,7 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// The parts of responses that were timed, each with the number of responses whose time is unknown.
+    /// The parts of responses that were timed. Each has the number of responses for which this time is unknown.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),

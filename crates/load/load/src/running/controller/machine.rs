@@ -1,10 +1,10 @@
-//! Reads the use of the machine's CPUs, as the system reports it.
+//! Reads the CPU use of the machine and the CPU quotas of the program from the system.
 
 use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
 use crate::recorded::quota::{self, Quota};
 use std::fs;
 
-/// The readings at one point in time.
+/// The readings of the machine's CPU use and of the program's CPU quotas at one point in time.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
     /// The CPU use of the machine, or `None` if the system does not report it. Linux does.

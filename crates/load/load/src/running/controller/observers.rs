@@ -13,7 +13,7 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
-    /// Publishes the snapshots of the run to programs.
+    /// The channel that publishes the snapshots of the run to programs.
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     prompt: Prompt,
     /// The effect of the last key, for the status line.
@@ -25,7 +25,7 @@ impl Observers {
         Observers { live, watch, prompt: Prompt::default(), note: String::new() }
     }
 
-    /// Handles a key, and returns its action, if it has one.
+    /// Handles a key. Returns its action, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         self.prompt.press(key)
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use hyper::Uri;
 use std::time::Duration;
 
-/// The collector that metrics are sent to, and the interval.
+/// The options about the collector that metrics are sent to, and about the interval.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct PushArgs {
@@ -23,7 +23,7 @@ pub(crate) struct PushArgs {
 /// The shortest interval that `--otlp-interval` accepts. The figures are not updated more often.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// The path of metrics in the protocol.
+/// The path at which collectors accept metrics.
 const PATH: &str = "/v1/metrics";
 
 impl PushArgs {

@@ -16,7 +16,7 @@ use nanopace::{ManualClock, Nanos, Pacer, Rate};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A span of time, in milliseconds.
+/// A span of time in milliseconds in which one side is stopped.
 type Stop = (u64, u64);
 
 /// The parameters of a run. Times are in milliseconds.

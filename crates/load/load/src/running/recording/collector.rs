@@ -95,7 +95,7 @@ impl<'run> Collector<'run> {
         &self.interval
     }
 
-    /// Ends the current second, and returns its statistics.
+    /// Ends the current second. Returns its statistics.
     pub(crate) fn end_second(&mut self) -> &OperationStats {
         self.total.add(&self.second);
         mem::swap(&mut self.second, &mut self.last_second);

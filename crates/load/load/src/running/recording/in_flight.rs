@@ -18,7 +18,7 @@ pub(super) struct Begun {
     pub(super) sent: Sent,
     /// The total time for which the schedule had been paused before the operation started.
     pub(super) paused: Duration,
-    /// The time before `sent` for which the target was busy or the call rested.
+    /// The time, up to `sent`, for which the target was busy or the call rested.
     pub(super) busy: Duration,
     /// The part of `busy` for which the call rested.
     pub(super) rested: Duration,

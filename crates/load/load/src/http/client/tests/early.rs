@@ -60,7 +60,7 @@ fn a_response_is_read_after_sending_has_failed() {
                 (&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, "t", "oo"], Ok(413)),
                 (&[CHUNKED, "3\r\ntoo\r\n0\r\n\r\n"], Ok(429)),
                 (&[FINE, "yes"], Ok(200)),
-                // Only the status was read completely.
+                // Only the status was read completely, so it decides the result.
                 (&[HEAD, "to"], cut(413)),
                 (&[CHUNKED, "3\r\nt"], cut(429)),
                 // Not even the status was read, so the first error is the failure.
