@@ -1,4 +1,4 @@
-//! Replaces [`tls`](super::tls) in builds without TLS. Options and URLs that need TLS cause errors.
+//! Replaces `net/tls.rs` in builds without TLS. Options and URLs that need TLS cause errors.
 
 use super::trust::{Identity, Tls, Trust};
 use anyhow::bail;

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The interval at which nodes report their results.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Reads the state of the fleet each second, as long as it is shown.
+/// Reads the state of the fleet each second, while the view shows it.
 #[derive(Debug)]
 pub(crate) struct Overview(Arc<Mutex<View>>);
 
