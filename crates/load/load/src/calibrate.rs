@@ -1,8 +1,9 @@
 //! Implements `nanopace calibrate`, which measures in half a minute how exactly this machine can start requests.
 //!
-//! Each measurement is a [`steps::Step`] and gets a share of the time. [`results::Results`] collects the measurements.
-//! [`sleeping`] and [`recommend`] draw conclusions from them, unless other programs caused too much [`disturbance`]. An
-//! interrupt ends the measurements; the report then contains the measurements made so far.
+//! Each measurement is a [`steps::Step`] and gets a share of the time. [`results::Results`] collects the
+//! measurements. [`sleeping`] and [`recommend`] draw conclusions from them, unless other programs caused too much
+//! [`disturbance`]. An interrupt ends the measurements. The report then contains the measurements made before the
+//! interrupt.
 
 pub(crate) mod args;
 mod disturbance;
@@ -39,7 +40,7 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// Opens the output files and listens for signals.
     pub(crate) fn new(args: &CalibrateArgs) -> anyhow::Result<Calibration> {
-        // Standard output already gets the report.
+        // Standard output is already used for the report.
         let to_stdout = args.svg.as_deref().is_some_and(is_stdout);
         ensure!(!to_stdout, "--svg -: the plot needs a file; only --json goes to standard output");
         keep_apart([("json", args.json.as_deref()), ("svg", args.svg.as_deref())], [])?;
@@ -50,7 +51,7 @@ impl Calibration {
         Ok(Calibration { seconds: args.seconds, output, svg, interrupt })
     }
 
-    /// Measures until all steps are done or an interrupt arrives.
+    /// Measures until all steps are done or until an interrupt arrives.
     pub(crate) fn run(&self) -> Results {
         let progress = Progress::of_a_job();
         let mut results = Results::new();

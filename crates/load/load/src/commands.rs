@@ -1,6 +1,7 @@
-//! The commands of the program `nanopace`: runs, searches, plans, calibrations, comparisons and fleets over HTTP.
+//! Defines the commands of the program `nanopace`: runs, searches, plans, calibrations, comparisons and fleets over
+//! HTTP.
 //!
-//! A program adds its own commands `C`, and the embedded target `E` that receives the load if no URL is given. Load
+//! A program adds its own commands `C` and its embedded target `E`, which receives the load if no URL is given. Load
 //! generators with their own target call [`main`](crate::main) instead, which contains no HTTP code.
 
 use crate::calibrate::Calibration;
@@ -48,7 +49,7 @@ Examples:
 
 The same without 'run'. 'nanopace run --help' lists all options; 'nanopace help' lists topics.";
 
-/// The default rate of the embedded target. Other targets get the lower default of [`ScheduleArgs`].
+/// The default rate for the embedded target. Other targets get the lower default of [`ScheduleArgs`].
 ///
 /// [`ScheduleArgs`]: crate::load::schedule::args::ScheduleArgs
 const EMBEDDED_RATE: &str = "5000/s";
@@ -69,7 +70,7 @@ struct Cli<C: Subcommand, E: EmbeddedTarget> {
     run: HttpRunArgs<E>,
 }
 
-/// The commands.
+/// The commands of the program.
 #[derive(Subcommand)]
 enum Command<C: Subcommand, E: EmbeddedTarget> {
     /// Load an HTTP server at a given rate and report wait, service and response times.
@@ -92,13 +93,12 @@ enum Command<C: Subcommand, E: EmbeddedTarget> {
     Fleet(FleetCommand),
     #[command(flatten)]
     Other(C),
-    /// Print this text: a configuration or a help page.
+    /// Prints this text: a configuration or a help page.
     #[command(skip)]
     Print(String),
 }
 
-/// Returns the definition of the command line. The program may change the definition before it passes it to
-/// [`perform`].
+/// Returns the definition of the command line. The program may change it before it passes it to [`perform`].
 #[must_use]
 pub fn definition<C: Subcommand, E: EmbeddedTarget>() -> clap::Command {
     let nothing = clap::Command::new("nothing");
@@ -129,7 +129,7 @@ fn run_rate(command: clap::Command) -> clap::Command {
     })
 }
 
-/// Reads a command line, whose first word is the program's name, without performing its command.
+/// Parses a command line without performing its command. The first word is the program's name.
 ///
 /// # Errors
 ///
@@ -142,11 +142,11 @@ where
     read::<C, E>(definition, words).map(drop)
 }
 
-/// Performs the command of a command line, whose first word is the program's name, and prints errors. `other` performs
+/// Performs the command of a command line, and prints errors. The first word is the program's name. `other` performs
 /// the program's own commands: it gets the definition of the command line, including the options about configuration
 /// files, and returns the text to print or an error.
 ///
-/// The exit status is the one that [`main`](crate::main) describes.
+/// Returns the exit status that [`main`](crate::main) describes.
 pub fn perform<C, E>(
     definition: &clap::Command,
     words: Vec<OsString>,
@@ -171,7 +171,7 @@ where
     })
 }
 
-/// Reads a command line and the configuration file that it names. The default command is `run`.
+/// Parses a command line and the configuration file that it names. The default command is `run`.
 fn read<C, E>(definition: &clap::Command, words: Vec<OsString>) -> Result<Command<C, E>>
 where
     C: Subcommand,
@@ -194,7 +194,8 @@ where
     Ok(command)
 }
 
-/// Returns a configuration without the password of the fleet's store. The password can be in the environment instead.
+/// Removes the password of the fleet's store from a configuration. The password can be given in the environment
+/// instead.
 fn without_secret(config: &str) -> String {
     let line = |line: &str| match line.strip_prefix("fleet = ") {
         Some(url) => format!("fleet = \"{}\"\n", without_password(url.trim_matches('"'))),
@@ -205,7 +206,7 @@ fn without_secret(config: &str) -> String {
 
 fn plan(args: &PlanArgs) -> Ended {
     let plan = Plan::new(args).map_err(refused)?;
-    // If one output fails, the others are written all the same.
+    // If one output fails, the others are still written.
     let written = [plan.show(), plan.draw(), plan.list()];
     let written = written.into_iter().collect::<io::Result<()>>();
     written.map(|()| ExitCode::SUCCESS).map_err(|error| (FAILED, error.into()))

@@ -1,5 +1,5 @@
-//! Reads input and writes output for all commands: formatted numbers, text charts, the progress line, and files with
-//! results.
+//! Reads input and writes output for all commands: formatted numbers, text charts, the progress line, and result
+//! files.
 
 pub(crate) mod alternate;
 pub(crate) mod axis;

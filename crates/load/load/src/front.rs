@@ -1,4 +1,4 @@
-//! The public API: a complete program in one call, a load builder, and its report.
+//! Defines the public API: a complete program in one call, a load builder, and its report.
 
 pub(crate) mod builder;
 pub(crate) mod data;

@@ -1,4 +1,4 @@
-//! Runs and searches whose target is an HTTP server.
+//! Implements runs and searches whose target is an HTTP server.
 
 pub(crate) mod args;
 mod client;
@@ -40,13 +40,13 @@ use nanopace::{Nanos, Pacer, Rate, StdClock};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Prepares a run over HTTP.
+/// Sets up a run over HTTP.
 pub(crate) fn setup<E: EmbeddedTarget>(args: HttpRunArgs<E>) -> anyhow::Result<Setup> {
     let HttpRunArgs { requests, load, .. } = args;
     Setup::new(load, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// Writes the request of a slot into a buffer, and returns its length.
+/// Writes the request of a slot into a buffer. Returns the length of the request in bytes.
 pub(crate) fn written<E: EmbeddedTarget>(
     args: &RequestArgs<E>,
     load: &RunArgs,
@@ -60,37 +60,37 @@ pub(crate) fn written<E: EmbeddedTarget>(
     })
 }
 
-/// Prepares a search over HTTP.
+/// Sets up a search over HTTP.
 pub(crate) fn job<E: EmbeddedTarget>(args: HttpSearchArgs<E>) -> anyhow::Result<Job> {
     let HttpSearchArgs { requests, search } = args;
     Job::new(search, &requests.inputs(), |load| Http::new(&requests, load))
 }
 
-/// An HTTP server, or several, as the target of a load.
+/// The target of a load over HTTP: one or more HTTP servers.
 pub(crate) struct Http {
     url: String,
-    /// The scenario file, if the run sends scenarios.
+    /// The name of the scenario file, if the run sends scenarios.
     scenarios: Option<String>,
-    /// The hash of the scenario file's text.
+    /// The hash of the scenario file's content.
     scenario_hash: Option<String>,
-    /// The Unix socket or proxy that requests go through, as a suffix of the target's name; empty if requests go
-    /// directly.
+    /// The suffix of the target's name that describes the Unix socket or the proxy that requests go through. Empty if
+    /// requests go directly to the servers.
     by: String,
     /// Whether requests go through a proxy.
     has_proxy: bool,
-    /// The requests and where they go.
+    /// The requests, their servers, and how requests are sent.
     plan: Arc<Plan>,
-    /// The times of streamed responses, if they are measured.
+    /// The records of the times of streamed responses, if these times are measured.
     streams: Option<StreamTimings>,
     /// The embedded target, if requests go to it.
     embedded: Option<Embedded>,
     clock: Mutex<Pacer>,
-    /// Counts the steps of scenarios, and the items of responses that are cut off.
+    /// Records the steps of scenarios, and the items in responses of calls that are given up.
     counted_by: Mutex<Option<Arc<dyn Steps>>>,
 }
 
 impl Http {
-    /// Starts the embedded target, if requests go to it.
+    /// Creates the target. Starts the embedded target if requests go to it.
     fn new<E: EmbeddedTarget>(args: &RequestArgs<E>, load: &RunArgs) -> anyhow::Result<Http> {
         kind::expect(&GROUPS);
         let (embedded, draft) = what(args, load)?;
@@ -187,7 +187,7 @@ impl Backend for Http {
     }
 
     /// Sends one request. A response with an error status is accepted, because it shows that the server is reachable.
-    /// The run counts such responses as failures.
+    /// During the run, such responses count as failures.
     async fn probe(&self) -> Result<(), Failure> {
         match self.session(0).probe().await.outcome() {
             Ok(()) | Err(Why::Status(_)) => Ok(()),
@@ -255,7 +255,7 @@ impl Backend for Http {
     }
 
     fn open_files(&self, sessions: &[usize]) -> u64 {
-        // The embedded target runs in this process, so it holds the other end of each connection.
+        // The embedded target runs in this process, so the process also has the other end of each connection open.
         let ends = if self.embedded.is_some() { 2 } else { 1 };
         ends * self.plan.open_files(sessions)
     }
@@ -290,7 +290,7 @@ impl Backend for Http {
     }
 }
 
-/// A session that sends a request. Dropping it records the items seen in the response, so a call that is given up is
+/// A session during a call. Dropping it records the items seen in the response, so that a call that is given up is
 /// recorded too.
 struct Watched<'run> {
     streams: Option<&'run StreamTimings>,
@@ -303,7 +303,7 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let (Some(streams), Some(seen)) = (self.streams, self.session.seen()) else { return };
         streams.record(seen, self.due);
-        // If a call ends normally, its `Done` carries the number of items.
+        // If a call ends normally, the items are counted with its `Done`.
         if let Some(counted_by) = self.session.counted_by.as_ref().filter(|_| self.is_given_up) {
             let done = Done::new().items(seen.items.len() as u64);
             let given_up = Failure::of(Why::Timeout.kind()).with(done);
@@ -312,7 +312,8 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// Reads the requests that the options describe. Without any, starts the embedded target and returns one request to it.
+/// Reads the requests that the options describe. If they describe none, starts the embedded target and returns one
+/// request to it.
 fn what<'a, E: EmbeddedTarget>(
     args: &'a RequestArgs<E>,
     load: &RunArgs,
@@ -384,7 +385,7 @@ fn trust<'a>(args: &'a ConnectionArgs, embedded: Option<&'a Embedded>) -> Trust<
     }
 }
 
-/// Returns the Unix socket or proxy that requests go through, as a suffix of the target's name.
+/// Returns the suffix of the target's name that describes the Unix socket or the proxy that requests go through.
 fn by(args: &ConnectionArgs) -> String {
     match (&args.unix_socket, &args.proxy) {
         (Some(path), _) => format!(" by {}", path.display()),
@@ -393,7 +394,7 @@ fn by(args: &ConnectionArgs) -> String {
     }
 }
 
-/// Returns advice for a failed first request, or an empty text.
+/// Returns advice for a first request that failed, or an empty string.
 fn advice(kind: FailureKind) -> String {
     if let Some(shortage) = Shortage::of_kind(kind) {
         return format!("; {}", shortage.advice());

@@ -1,4 +1,4 @@
-//! Exposes parts of a run to fuzz targets and benchmarks.
+//! Makes parts of a run available to fuzz targets and benchmarks.
 
 use crate::http::args::HttpRunArgs;
 use crate::http::embedded::NoTarget;
@@ -14,8 +14,8 @@ struct CommandLine {
     run: HttpRunArgs<NoTarget>,
 }
 
-/// Returns a function that writes the HTTP request of the slot with the given number, and returns the request's length
-/// in bytes. The options are those of `nanopace run`, and include a URL.
+/// Returns a function that writes the HTTP request of the slot with the given number and returns the length of the
+/// request in bytes. The options are those of `nanopace run`, and must include a URL.
 ///
 /// # Errors
 ///
@@ -26,8 +26,7 @@ pub fn requests(options: &[&str]) -> Result<impl FnMut(u64) -> usize + use<>, St
     written(&requests, &load).map_err(|error| format!("{error:#}"))
 }
 
-/// Presses keys in the full-screen view of a run, one for each character: `\n` is Enter, `\x08` Backspace, `\x1b`
-/// Escape.
+/// Presses a key in the full-screen view of a run for each character: `\n` is Enter, `\x08` Backspace, `\x1b` Escape.
 ///
 /// # Panics
 ///

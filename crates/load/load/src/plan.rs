@@ -41,13 +41,14 @@ impl Plan<'_> {
         keep_apart(outputs, args.schedule.inputs())?;
         let outline = Outline::new(&load)?;
         let interrupt = Interrupt::on_signals(1, || ())?;
-        // The files are opened last, so an invalid plan does not change those of an earlier plan.
+        // The files are opened last, so that an invalid plan does not change the files of an earlier plan.
         let file = |path: &Option<PathBuf>| path.as_deref().map(ResultFile::create).transpose();
         let (svg, csv) = (file(&args.svg)?, file(&args.csv)?);
         Ok(Plan { load, outline, svg, csv, interrupt })
     }
 
-    /// Writes the chart and the summary to standard output, or to standard error if a file goes to standard output.
+    /// Writes the chart and the summary to standard output, or to standard error if an output file is standard
+    /// output.
     pub(crate) fn show(&self) -> io::Result<()> {
         let mut files = [&self.svg, &self.csv].into_iter().flatten();
         if files.any(ResultFile::is_stdout) {

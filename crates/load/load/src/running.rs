@@ -1,4 +1,4 @@
-//! Runs loads on threads of workers, and contains the controller of a run, searches, and fleet nodes.
+//! Runs loads on worker threads. Contains the controller of a run, searches, and the nodes of fleets.
 
 pub(crate) mod args;
 mod before_start;

@@ -1,4 +1,4 @@
-//! Shows runs: reports, pages, logs, metrics, and the view of a run in progress.
+//! Shows runs as reports, HTML pages, logs, metrics, and live views.
 
 pub(crate) mod compared;
 pub(crate) mod comparison;

@@ -30,7 +30,7 @@ time; the exit status is still 0. Ctrl-C ends the measurements and reports the r
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Measure for this many seconds; longer is more certain
+    /// Measure for this number of seconds; a longer measurement is more certain
     #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
     pub(crate) seconds: Duration,
 
@@ -38,12 +38,12 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the percentiles as SVG
+    /// Draw the percentiles of all measurements as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The longest calibration: a day.
+/// The maximum duration of a calibration in seconds: one day.
 const MAX_SECONDS: f64 = 86_400.0;
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -1,4 +1,4 @@
-//! Performs the measurements. Each runs in its own thread, so thread settings end with the measurement.
+//! Performs the measurements. Each measurement runs in its own thread, so that its thread settings end with it.
 
 use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
 use super::thread::{clock_source, cpu_time, set_fine_timers};
@@ -12,7 +12,7 @@ use std::panic;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit of a measurement.
+/// The limits of a measurement: its end, and an interrupt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'run> {
     start: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Bounds<'run> {
 }
 
 impl<'run> Bounds<'run> {
-    /// Limits a measurement that starts now to the time `end`, or to an interrupt.
+    /// Creates the limits of a measurement that starts now and ends at `end`, or at an interrupt.
     pub(crate) fn new(end: Instant, interrupt: &'run Interrupt) -> Bounds<'run> {
         Bounds { start: Instant::now(), end, interrupt }
     }
@@ -30,16 +30,17 @@ impl<'run> Bounds<'run> {
         !self.interrupt.is_triggered() && Instant::now() < self.end
     }
 
-    /// The first tenth of the time. In this tenth, the thread learns how long it can sleep, and caches fill.
+    /// Returns the limits of the warm-up: the first tenth of the time. In the warm-up, the thread learns how long it
+    /// can sleep, and caches fill.
     fn warm_up(&self) -> Bounds<'run> {
         Bounds { end: self.start + self.end.saturating_duration_since(self.start) / 10, ..*self }
     }
 }
 
-/// The number of readings or starts between two checks of the limit.
+/// The number of readings or starts between two checks of the limits.
 const BATCH: u32 = 1_000;
 
-/// Measures the cost of clock readings and of starts, alternating between them.
+/// Measures the cost of clock readings and of starts in turn.
 pub(crate) fn clocks(bounds: Bounds<'_>) -> Clocks {
     in_a_thread(|| {
         let (tsc, system) = (TscClock::new(), StdClock::new());
@@ -84,8 +85,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Sleeps for `asked` repeatedly, at least once: on a busy machine, the time may be over before the thread has begun.
-/// Returns `None` if fine timers are requested but not available.
+/// Sleeps for `asked` repeatedly, but at least once: on a busy machine, the time may be over before the thread
+/// begins. Returns `None` if fine timers are requested but not available.
 pub(crate) fn sleeps(asked: Duration, fine: bool, bounds: Bounds<'_>) -> Option<Sleeps> {
     in_a_thread(|| {
         if fine && !set_fine_timers() {
@@ -114,7 +115,7 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
         let (mut gaps, mut in_hiccups) = (histogram(), Duration::ZERO);
         let (before, begin) = (cpu_time(), clock.now());
         while bounds.go_on() {
-            // The time of checking the limit does not count as a gap.
+            // The time that it takes to check the limits does not count as a gap.
             let mut last = clock.now();
             for _ in 0..BATCH {
                 let now = clock.now();
@@ -132,7 +133,8 @@ pub(crate) fn spinning(bounds: Bounds<'_>) -> Spinning {
     })
 }
 
-/// Starts `hz` times per second from one thread. Returns `None` if there was no time for a second start.
+/// Starts operations `hz` times per second in one thread. Returns `None` if the time was too short for a second
+/// start.
 pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts> {
     in_a_thread(|| {
         let rate = Rate::per_second(u64::from(hz)).ok()?;
@@ -164,7 +166,7 @@ pub(crate) fn starts(pause: Pause, hz: u32, bounds: Bounds<'_>) -> Option<Starts
     })
 }
 
-/// Waits for the next slot, and returns its intended and its actual start.
+/// Waits for the next slot. Returns its intended and its actual start.
 fn start(pacer: &Pacer) -> Option<(Nanos, Nanos)> {
     let grant = pacer.acquire().ok()?;
     Some((grant.intended_start(), pacer.now()))
@@ -174,7 +176,8 @@ fn cpu_since(before: Option<Duration>) -> Option<Duration> {
     Some(cpu_time()?.saturating_sub(before?))
 }
 
-/// A histogram with three significant digits. It allocates all its memory now, so that recording causes no gaps.
+/// Creates a histogram with three significant digits. All its memory is allocated now, so that recording causes no
+/// gaps.
 fn histogram() -> Histogram<u64> {
     const MOST_NS: u64 = 3_600_000_000_000;
     Histogram::new_with_bounds(1, MOST_NS, 3)

@@ -7,7 +7,7 @@ use super::sleeping::{CLUMPED_HZ, Sleeping};
 use crate::recorded::percentiles::Percentiles;
 use serde::Serialize;
 
-/// The whole object. A value that was not measured is null, or missing from its list.
+/// The JSON object of a calibration. A value that was not measured is null, or missing from its list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     complete: bool,
@@ -93,7 +93,7 @@ struct Recommended {
 }
 
 impl Object {
-    /// Converts results into the object.
+    /// Creates the object of these results.
     pub(crate) fn new(results: &Results) -> Object {
         let recommended = results.recommendation();
         Object {

@@ -1,4 +1,4 @@
-//! Draws the percentiles of every measurement as a plot.
+//! Draws the percentiles of all measurements as a plot.
 
 use super::results::Results;
 use super::steps::{sleeps_name, starts_name};
@@ -9,18 +9,18 @@ use plotters::prelude::*;
 use std::error::Error;
 use std::time::Duration;
 
-/// One line of the plot.
+/// A curve of the plot: the percentiles of one measurement.
 struct Curve<'run> {
     name: String,
     times: &'run Histogram<u64>,
 }
 
 const SIZE: (u32, u32) = (1_000, 560);
-/// The width of the curves' names.
+/// The width of the legend, in pixels.
 const LEGEND: u32 = 240;
-/// The number of points of a curve per factor of ten of 1 / (1 - p).
+/// The number of points of a curve per factor of ten of `1 / (1 - p)`.
 const STEPS: i32 = 20;
-/// Percentiles as 1 / (1 - p), the scale of the axis: 2 is p50 and 10 000 is p99.99.
+/// The ticks of the axis, which has the scale `1 / (1 - p)`: 2 is p50 and 10 000 is p99.99.
 const TICKS: [(f64, &str); 5] =
     [(2.0, "p50"), (10.0, "p90"), (100.0, "p99"), (1_000.0, "p99.9"), (10_000.0, "p99.99")];
 
@@ -28,7 +28,7 @@ const TICKS: [(f64, &str); 5] =
 pub(crate) fn svg(results: &Results) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), &curves(results))
-        // The error is converted to a string, which does not borrow the drawing.
+        // The error is converted to a string, because it borrows the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -50,7 +50,8 @@ fn curves(results: &Results) -> Vec<Curve<'_>> {
 }
 
 impl Curve<'_> {
-    /// Returns the points (1 / (1 - p), nanoseconds), up to the highest percentile for which there are enough values.
+    /// Returns the points `(1 / (1 - p), nanoseconds)`, up to the highest percentile for which there are enough
+    /// values.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
         (0..=4 * STEPS)
@@ -100,7 +101,7 @@ fn percentile(rank: f64) -> String {
         .map_or_else(String::new, |tick| tick.1.to_owned())
 }
 
-/// Returns a colour between red and violet. Every other colour is darker, so neighbours can be told apart.
+/// Returns a colour between red and violet. Every second colour is darker, so that neighbours can be distinguished.
 fn colour(index: usize, count: usize) -> HSLColor {
     let [index, count] = [index, count].map(|number| human::float(number as u64));
     HSLColor(0.8 * index / count, 0.85, if index % 2.0 < 1.0 { 0.35 } else { 0.5 })

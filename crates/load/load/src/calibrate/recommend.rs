@@ -1,14 +1,16 @@
-//! Draws conclusions from the measurements: the highest rate with even gaps, and the recommended way to pause.
+//! Draws conclusions from the measurements: the highest rate with even gaps for each way to pause, and which way to
+//! pause is recommended.
 //!
 //! Gaps are **even** up to the rate at which the 99th percentile of lateness is a quarter of the interval. Below that
 //! rate, hardly any gap between two starts differs from the interval by more than 25 %. Three other limits apply.
-//! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid may spin for a
-//! limited share of a core; at higher rates, it sleeps. The interval cannot be shorter than the cost of a start,
-//! whatever the way to pause.
+//! Sleeping may use a limited share of a core; at higher rates, several starts share a sleep. Hybrid pausing may spin
+//! for a limited share of a core; at higher rates, it sleeps. For every way to pause, the interval cannot be shorter
+//! than the cost of a start.
 //!
-//! **Recommended** is the cheapest way that keeps gaps even at 10 k/s in one thread. Sleeping costs least, then hybrid.
-//! Spinning and yielding use a whole core. Therefore they are recommended only on a machine with a second core, and
-//! then the one with the higher rate. If no way keeps gaps even, the way with the highest rate is recommended.
+//! The **recommended** way to pause is the cheapest one that keeps gaps even at 10 k/s in one thread. Sleeping costs
+//! least, followed by hybrid. Spinning and yielding use a whole core. Therefore they are recommended only on a
+//! machine with at least two cores, and only the one with the higher rate. If no way keeps gaps even, the way with
+//! the highest rate is recommended.
 
 use super::sleeping::Sleeping;
 use crate::console::human;
@@ -19,17 +21,17 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) pause: Pause,
-    /// The 99th percentile of lateness.
+    /// The 99th percentile of lateness, in nanoseconds.
     pub(crate) lateness_p99_ns: u64,
-    /// The nanoseconds spun for each start, on average.
+    /// The mean time spun for each start, in nanoseconds.
     pub(crate) spun_each_ns: f64,
 }
 
-/// The highest rate at which one thread keeps gaps even.
+/// The highest rate at which one thread keeps gaps even with one way to pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EvenRate {
     pub(crate) pause: Pause,
-    /// Starts per second.
+    /// The rate, in starts per second.
     pub(crate) hz: f64,
     /// The limit that prevents a higher rate.
     pub(crate) limit: LimitedBy,
@@ -43,27 +45,27 @@ pub(crate) enum LimitedBy {
     Lateness,
     /// Sleeping would use more than its share of a core.
     SleepShare,
-    /// Spinning would exceed its budget.
+    /// Spinning would use more than its share of a core.
     SpinShare,
-    /// A grant and a reading of the clock take the whole interval.
+    /// A grant and a reading of the clock would take more than the whole interval.
     StartCost,
 }
 
-/// The way to pause that suits the machine.
+/// The way to pause that is recommended for the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recommendation {
     pub(crate) pause: Pause,
-    /// The reason, in a sentence.
+    /// The reason for the recommendation, as a sentence.
     pub(crate) reason: String,
 }
 
-/// The highest lateness at which gaps count as even, as a share of the interval.
+/// The maximum lateness at which gaps count as even, as a share of the interval.
 const MOST_LATENESS: f64 = 0.25;
-/// The rate that the recommendation is made for.
+/// The rate for which the recommendation is made, in starts per second.
 const REFERENCE_HZ: f64 = 10_000.0;
 
 impl LimitedBy {
-    /// The name of the limit, as it follows "limited by" in a report.
+    /// Returns the name of the limit, which follows "limited by" in a report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LimitedBy::Lateness => "lateness",
@@ -74,7 +76,7 @@ impl LimitedBy {
     }
 }
 
-/// Returns the highest rate with even gaps. Considers the cost of a sleep and of a start, where they are known.
+/// Returns the highest rate with even gaps. Takes into account the cost of a sleep and of a start, if they are known.
 pub(crate) fn even_rate(
     facts: &Facts,
     sleeping: Option<Sleeping>,
@@ -102,7 +104,7 @@ fn by_share(facts: &Facts, sleeping: Option<Sleeping>) -> Option<(f64, LimitedBy
     }
 }
 
-/// Recommends the cheapest way that keeps gaps even, for a machine with this number of cores.
+/// Recommends the cheapest way to pause that keeps gaps even on a machine with this number of cores.
 pub(crate) fn recommend(rates: &[EvenRate], cores: usize) -> Option<Recommendation> {
     let ways = [Pause::Sleep, Pause::Hybrid, Pause::Spin, Pause::Yield];
     let of = |pause: Pause| rates.iter().find(|rate| rate.pause == pause);
@@ -166,7 +168,7 @@ mod tests {
             (Pause::Sleep, 25_000, 0.0, 10_000.0, Lateness),
             // Starts that are less than 30 us apart share sleeps.
             (Pause::Sleep, 5_000, 0.0, 1e9 / 30e3, SleepShare),
-            // A quarter of a core is enough for 50 k spins of 5 us.
+            // A quarter of a core is enough for 50 000 spins of 5 us per second.
             (Pause::Hybrid, 250, 5_000.0, 50_000.0, SpinShare),
             (Pause::Hybrid, 25_000, 5_000.0, 10_000.0, Lateness),
             (Pause::Hybrid, 25_000, 0.0, 10_000.0, Lateness),
@@ -179,8 +181,8 @@ mod tests {
         }
     }
 
-    /// A lateness of 2.5 us is a quarter of 10 us. Sleeping may use a tenth of a core, so a sleep that costs 2 us is
-    /// possible every 20 us.
+    /// A lateness of 2.5 us is a quarter of 10 us. Sleeping may use a tenth of a core, so the thread can sleep every
+    /// 20 us if a sleep costs 2 us.
     #[test]
     fn cheap_sleeps_are_clumped_later() {
         let facts = Facts { pause: Pause::Sleep, lateness_p99_ns: 2_500, spun_each_ns: 0.0 };
@@ -196,7 +198,7 @@ mod tests {
         }
     }
 
-    /// If a start takes 40 ns, at most 25 M starts fit into a second, whatever their lateness.
+    /// If a start takes 40 ns, at most 25 M starts fit into a second, for any lateness.
     #[test]
     fn the_cost_of_a_start_limits_the_rate() {
         let facts = Facts { pause: Pause::Spin, lateness_p99_ns: 0, spun_each_ns: 0.0 };

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// Displays results as text of several lines.
+/// Displays the results of a calibration as text of several lines.
 #[derive(Debug)]
 pub(crate) struct CalibrationReport<'run>(pub(crate) &'run Results);
 
@@ -58,7 +58,7 @@ fn machine(f: &mut Formatter<'_>, results: &Results) -> fmt::Result {
     }
 }
 
-/// The width of the first column.
+/// The width of the first column, in characters.
 const NAME: usize = 30;
 
 fn heading(f: &mut Formatter<'_>, name: &str, last: &str) -> fmt::Result {

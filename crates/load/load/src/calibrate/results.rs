@@ -1,4 +1,4 @@
-//! Stores the results of a calibration, and derives figures from them.
+//! Stores the results of a calibration and derives figures from them.
 
 use super::disturbance::Disturbance;
 use super::recommend::{self, EvenRate, Facts, Recommendation};
@@ -9,26 +9,26 @@ use std::num::NonZero;
 use std::thread;
 use std::time::Duration;
 
-/// All measurements, except those that an interrupt prevented.
+/// The results of all measurements, except those that an interrupt prevented.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// Whether all measurements were made.
     pub(crate) complete: bool,
     /// The number of cores that this process may use.
     pub(crate) cores: usize,
-    /// The timer slack of a thread that has not changed it; `None` on systems without timer slack.
+    /// The timer slack of a thread that has not changed it, or `None` on systems without timer slack.
     pub(crate) timer_slack: Option<Duration>,
-    /// The cost of reading the time.
+    /// The costs of reading the clocks and of a start.
     pub(crate) clock: Option<Clocks>,
-    /// The oversleep and the cost of sleeps.
+    /// The sleeps that were measured, with their oversleep and their cost.
     pub(crate) sleeps: Vec<Sleeps>,
-    /// The gaps of a spinning thread.
+    /// The gaps between the clock readings of a spinning thread.
     pub(crate) spinning: Option<Spinning>,
-    /// The lateness of the engine's starts.
+    /// The starts by the engine that were measured, with their lateness.
     pub(crate) starts: Vec<Starts>,
 }
 
-/// The clock in use, and the costs of a clock reading and of a start in nanoseconds.
+/// The engine's clock, and the costs of a clock reading and of a start in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     /// Whether the engine reads the processor's counter instead of the operating system's clock.
@@ -39,46 +39,46 @@ pub(crate) struct Clocks {
     pub(crate) system_reading_ns: f64,
     /// The source of the operating system's clock, if it is known.
     pub(crate) system_source: Option<String>,
-    /// The cost of a start that is not delayed: a grant, and a reading of the engine's clock.
+    /// The cost of a start that is not delayed: the cost of a grant and of a reading of the engine's clock.
     pub(crate) start_ns: f64,
 }
 
-/// Measured sleeps of one requested length.
+/// Sleeps of one requested length.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeps {
-    /// Whether the thread used the smallest timer slack.
+    /// Whether the thread used the minimum timer slack.
     pub(crate) fine: bool,
-    /// The requested time.
+    /// The requested length of a sleep.
     pub(crate) asked: Duration,
-    /// How much longer the sleeps took than requested, in nanoseconds.
+    /// The time by which sleeps took longer than requested, in nanoseconds.
     pub(crate) oversleep: Histogram<u64>,
-    /// The mean CPU time of a sleep.
+    /// The mean CPU time of a sleep, if it is known.
     pub(crate) cpu_each: Option<Duration>,
 }
 
-/// A thread that only reads the clock. During a gap in its readings, something else used the core.
+/// A thread that only reads the clock. During a gap between two readings, something else used the core.
 #[derive(Clone, Debug)]
 pub(crate) struct Spinning {
-    /// Nanoseconds between consecutive readings.
+    /// The times between consecutive readings, in nanoseconds.
     pub(crate) gaps: Histogram<u64>,
-    /// How long the thread spun.
+    /// The time for which the thread spun.
     pub(crate) duration: Duration,
-    /// The time in gaps above [`HICCUP`].
+    /// The total time in gaps above [`HICCUP`].
     pub(crate) in_hiccups: Duration,
     /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// The length of sleeps at 10 k/s. From this rate on, the cost of sleeping matters.
+/// The length of sleeps at 10 k/s, which is the rate from which on the cost of sleeping matters.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
-/// The length of a gap above which it counts as a hiccup. Reading the clock takes less time.
+/// The length above which a gap counts as a hiccup. Reading the clock takes less time.
 pub(crate) const HICCUP: Duration = Duration::from_micros(1);
 
-/// Starts by the engine.
+/// Starts by the engine with one way to pause, at one rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Starts {
-    /// How the thread waited for each start.
+    /// The way in which the thread paused before each start.
     pub(crate) pause: Pause,
     /// The requested rate, in starts per second.
     pub(crate) hz: u32,
@@ -88,12 +88,12 @@ pub(crate) struct Starts {
     pub(crate) even: Option<f64>,
     /// The share of one core that the thread used.
     pub(crate) cpu_share: Option<f64>,
-    /// Nanoseconds spun for each start under [`Pause::Hybrid`], on average.
+    /// The mean time spun for each start under [`Pause::Hybrid`], in nanoseconds.
     pub(crate) spun_each_ns: f64,
 }
 
 impl Results {
-    /// Returns empty results.
+    /// Creates results without measurements.
     pub(crate) fn new() -> Results {
         Results {
             complete: false,
@@ -106,20 +106,21 @@ impl Results {
         }
     }
 
-    /// The cost of sleeping, from the measurement that is most similar to the engine's sleeps; `None` if it is unknown.
+    /// Returns the cost of a sleep from the measurement that is most similar to the engine's sleeps, or `None` if it
+    /// is unknown.
     pub(crate) fn sleeping(&self) -> Option<Sleeping> {
         let alike = self.sleeps.iter().find(|sleeps| sleeps.fine && sleeps.asked == TYPICAL_SLEEP);
         alike.and_then(|sleeps| sleeps.cpu_each).map(|cost| Sleeping { cost })
     }
 
-    /// The share of a core that was used for sleeping at `hz` starts per second.
+    /// Returns the share of a core that was used at `hz` starts per second with [`Pause::Sleep`].
     pub(crate) fn sleep_share_at(&self, hz: u32) -> Option<f64> {
         let starts =
             self.starts.iter().find(|starts| starts.pause == Pause::Sleep && starts.hz == hz);
         starts.and_then(|starts| starts.cpu_share)
     }
 
-    /// The share of time taken from the threads that never sleep.
+    /// Returns how much time was taken from the threads that never sleep.
     pub(crate) fn disturbance(&self) -> Disturbance {
         let starts =
             self.starts.iter().filter(|starts| matches!(starts.pause, Pause::Yield | Pause::Spin));
@@ -127,13 +128,14 @@ impl Results {
         let shares =
             shares.chain(self.spinning.iter().map(|spinning| spinning.cpu_share)).flatten();
         Disturbance {
-            // CPU time and elapsed time come from different clocks, so a share can slightly exceed 1.
+            // CPU time and elapsed time are measured by different clocks, so a share can slightly exceed 1.
             by_others: shares.map(|share| (1.0 - share).max(0.0)).max_by(f64::total_cmp),
             in_hiccups: self.spinning.as_ref().map(Spinning::share_lost),
         }
     }
 
-    /// The highest rates with even gaps. Uses the measurement at the highest rate for each way to pause.
+    /// Returns the highest rate with even gaps for each way to pause. It is computed from the measurement at the
+    /// highest rate.
     pub(crate) fn even_rates(&self) -> Vec<EvenRate> {
         let start_ns = self.clock.as_ref().map(|clocks| clocks.start_ns);
         [Pause::Sleep, Pause::Hybrid, Pause::Yield, Pause::Spin]
@@ -146,8 +148,8 @@ impl Results {
             .collect()
     }
 
-    /// The recommended way to pause; `None` before everything is measured, or if the disturbance was too
-    /// strong.
+    /// Returns the recommended way to pause, or `None` if not everything has been measured or if the disturbance was
+    /// too strong.
     pub(crate) fn recommendation(&self) -> Option<Recommendation> {
         if !self.complete || self.disturbance().is_too_much() {
             return None;
@@ -164,13 +166,13 @@ impl Starts {
 }
 
 impl Spinning {
-    /// The number of gaps of at least this length.
+    /// Returns the number of gaps of at least this length.
     pub(crate) fn gaps_from(&self, least: Duration) -> u64 {
         let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
         self.gaps.count_between(least_ns, u64::MAX)
     }
 
-    /// The share of the time that passed in gaps above [`HICCUP`].
+    /// Returns the share of the thread's time that passed in gaps above [`HICCUP`].
     pub(crate) fn share_lost(&self) -> f64 {
         if self.duration.is_zero() {
             0.0
@@ -201,7 +203,7 @@ mod tests {
         }
     }
 
-    /// The results of a machine without disturbance.
+    /// Returns the results of a machine without disturbance.
     fn quiet() -> Results {
         let ways =
             [(Pause::Sleep, 0.2), (Pause::Hybrid, 0.3), (Pause::Yield, 0.99), (Pause::Spin, 1.001)];
@@ -242,8 +244,8 @@ mod tests {
         );
     }
 
-    /// Only threads that never sleep show how much time is taken from them. Here the spinning thread misses 2 %, and
-    /// the yielding thread 1 %.
+    /// Only threads that never sleep show how much time is taken from them. In this test, the spinning thread misses
+    /// 2 %, and the yielding thread 1 %.
     #[test]
     fn time_taken_is_missing_from_threads_that_never_sleep() {
         let Disturbance { by_others, in_hiccups } = quiet().disturbance();
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(Results::new().disturbance(), Disturbance { by_others: None, in_hiccups: None });
     }
 
-    /// Without a cost of starts, a lateness of 5 us allows 50 k/s.
+    /// If starts cost nothing, a lateness of 5 us allows 50 k/s.
     #[test]
     fn the_cost_of_a_start_limits_every_way_to_pause() {
         let clock = Clocks {

@@ -7,20 +7,20 @@ use nanopace::Pause;
 use std::fmt;
 use std::time::Duration;
 
-/// A measurement.
+/// A measurement of the calibration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// Measure the cost of reading clocks.
+    /// Measures the cost of reading clocks.
     Clocks,
-    /// Sleep for this time repeatedly, with fine timers or with the thread's default.
+    /// Sleeps for `asked` repeatedly, with fine timers or with the thread's default timer slack.
     Sleeps { asked: Duration, fine: bool },
-    /// Read the clock continuously.
+    /// Reads the clock continuously.
     Spinning,
-    /// Start operations at this rate per second.
+    /// Starts operations at this rate per second.
     Starts { pause: Pause, hz: u32 },
 }
 
-/// Returns all measurements, with fine timers only where they are available.
+/// Returns all measurements in their order. Fine timers are included only if they are available.
 pub(crate) fn all() -> Vec<Step> {
     let mut steps = vec![Step::Clocks];
     for asked in [Duration::from_micros(1), TYPICAL_SLEEP, Duration::from_millis(2)] {
@@ -37,17 +37,17 @@ pub(crate) fn all() -> Vec<Step> {
 }
 
 impl Step {
-    /// The step's share of the time, relative to the other steps.
+    /// Returns the weight of this step's share of the time, relative to other steps.
     pub(crate) fn weight(self) -> u32 {
         match self {
             Step::Clocks | Step::Sleeps { .. } => 1,
-            // At 1 k/s, collecting enough values takes the most time.
+            // At 1 k/s, it takes more time to collect enough values.
             Step::Starts { hz, .. } if hz > 1_000 => 1,
             Step::Starts { .. } | Step::Spinning => 2,
         }
     }
 
-    /// Performs the measurement and adds its values to the results.
+    /// Performs the measurement, and adds its values to the results.
     pub(crate) fn perform(self, bounds: Bounds<'_>, results: &mut Results) {
         match self {
             Step::Clocks => results.clock = Some(measure::clocks(bounds)),
@@ -71,13 +71,13 @@ impl fmt::Display for Step {
     }
 }
 
-/// Names a measurement, such as `sleep of 100us, 1ns slack`.
+/// Formats the name of a measurement of sleeps, such as `sleep of 100us, 1ns slack`.
 pub(crate) fn sleeps_name(asked: Duration, fine: bool) -> String {
     let slack = if fine { "1ns" } else { "default" };
     format!("sleep of {}, {slack} slack", human::time(asked))
 }
 
-/// Names a measurement, such as `pause hybrid at 1.00k/s`.
+/// Formats the name of a measurement of starts, such as `pause hybrid at 1.00k/s`.
 pub(crate) fn starts_name(pause: Pause, hz: u32) -> String {
     format!("pause {pause} at {}", human::short_hz(f64::from(hz)))
 }

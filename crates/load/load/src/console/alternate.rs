@@ -2,7 +2,7 @@
 //! terminal.
 //!
 //! A run leaves the screen in several places: at its end, when an interrupt ends the process, and before a panic is
-//! printed. So the state of the screen is global, and it is read and changed only while standard error is locked.
+//! printed. Therefore the state of the screen is global. It is read and changed only while standard error is locked.
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
@@ -17,7 +17,7 @@ use std::time::Duration;
 // Relaxed at every place: the lock of standard error orders the accesses. No model.
 static TURNS: AtomicU32 = AtomicU32::new(0);
 
-/// The longest wait for a terminal that accepts no output at the end of the process.
+/// The maximum time to wait for a terminal that accepts no output, at the end of the process.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Switches to the alternate screen, which is empty.
@@ -40,8 +40,8 @@ pub(crate) fn leave() -> bool {
     is_shown
 }
 
-/// Like [`leave`], but waits no longer than [`PATIENCE`] for a terminal that accepts no output. Called before the
-/// process ends.
+/// Like [`leave`], but waits at most [`PATIENCE`] for a terminal that accepts no output. Called before the process
+/// ends.
 pub(crate) fn leave_soon() {
     let (done, is_done) = mpsc::channel();
     let left = thread::Builder::new().spawn(move || {
@@ -53,14 +53,14 @@ pub(crate) fn leave_soon() {
     }
 }
 
-/// Returns a number for this period in which the screen is shown, or `None` if the screen is not shown. Output that was
-/// drawn under another number is gone.
+/// Returns a number that identifies the current period in which the screen is shown, or `None` if the screen is not
+/// shown. Output that was drawn under another number is no longer on the screen.
 pub(crate) fn turn() -> Option<u32> {
     let _stderr = io::stderr().lock();
     Some(TURNS.load(Ordering::Relaxed)).filter(|&turn| is_odd(turn))
 }
 
-/// Writes to the screen, unless it has been left or shown again since `turn`.
+/// Writes to the screen, unless the screen has been left since `turn`.
 pub(crate) fn write(turn: u32, bytes: &[u8]) {
     let mut stderr = io::stderr().lock();
     if TURNS.load(Ordering::Relaxed) == turn {

@@ -4,7 +4,7 @@ use super::chart::round_up;
 use super::human;
 use std::time::Duration;
 
-/// Units of time: their names, their lengths in nanoseconds, and the steps that count as round in each unit.
+/// The units of time: the name of each, its length in nanoseconds, and the steps that count as round in it.
 const UNITS: [(&str, u64, &[u64]); 7] = [
     ("ns", 1, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
     ("us", 1_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
@@ -15,7 +15,7 @@ const UNITS: [(&str, u64, &[u64]); 7] = [
     ("d", 86_400_000_000_000, &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000]),
 ];
 
-/// A count to three digits: `12.3k`.
+/// Formats a count with three digits: `12.3k`.
 pub(crate) fn short_count(count: f64) -> String {
     if count < 1e9 {
         human::short_hz(count).trim_end_matches("/s").to_owned()
@@ -24,7 +24,7 @@ pub(crate) fn short_count(count: f64) -> String {
     }
 }
 
-/// A round count as a label of an axis: `2k`, where [`short_count`] returns `2.00k`.
+/// Formats a round count as a label of an axis: `2k`, where [`short_count`] returns `2.00k`.
 pub(crate) fn round_count(count: f64) -> String {
     let short = short_count(count);
     let (number, unit) = short.split_at(short.find(['k', 'M', 'e']).unwrap_or(short.len()));
@@ -36,7 +36,7 @@ pub(crate) fn round_count(count: f64) -> String {
     format!("{number}{unit}")
 }
 
-/// Round times along a linear axis that begins at zero.
+/// A linear time axis that begins at zero, with ticks at round times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeAxis {
     end_ns: u64,
@@ -45,7 +45,7 @@ pub(crate) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// Chooses at most `most` round times after zero, up to `end`.
+    /// Chooses ticks: at most `most` round times after zero, up to `end`.
     pub(crate) fn new(end: Duration, most: u64) -> TimeAxis {
         let end_ns = u64::try_from(end.as_nanos()).unwrap_or(u64::MAX).max(1);
         let steps = UNITS.iter().flat_map(|&(name, unit, steps)| {
@@ -61,12 +61,12 @@ impl TimeAxis {
         TimeAxis { end_ns, step_ns, unit }
     }
 
-    /// The unit of the labels: its name, and its length in seconds.
+    /// Returns the unit of the labels: its name, and its length in seconds.
     pub(crate) fn unit(self) -> (&'static str, f64) {
         (self.unit.0, human::float(self.unit.1) * 1e-9)
     }
 
-    /// The ticks, each with its position as a share of the axis, and its label.
+    /// Returns the position of each tick, as a share of the axis, and its label.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         (0..=self.end_ns / self.step_ns).map(move |tick| {
             let ns = tick * self.step_ns;
@@ -81,7 +81,7 @@ impl TimeAxis {
     }
 }
 
-/// Round values along an axis that begins at zero.
+/// An axis that begins at zero, with ticks at round values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ValueAxis {
     step: f64,
@@ -93,23 +93,23 @@ impl ValueAxis {
     pub(crate) fn new(most: f64, wanted: u64) -> ValueAxis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_up(most / human::float(wanted), &[1.0, 2.0, 5.0, 10.0]);
-        // Rounding errors must not make a round value appear smaller than itself.
+        // Rounding errors must not make a round value seem smaller than it is.
         let steps = (1..wanted).find(|steps| human::float(*steps) * step > most * 0.999_999);
         ValueAxis { step, steps: steps.unwrap_or(wanted) }
     }
 
-    /// The position of a value, as a share of the axis.
+    /// Returns the position of a value as a share of the axis.
     pub(crate) fn part(self, value: f64) -> f64 {
         (value / self.step / human::float(self.steps)).clamp(0.0, 1.0)
     }
 
-    /// The round values, from zero up.
+    /// Returns the round values of the ticks, starting at zero.
     pub(crate) fn ticks(self) -> impl Iterator<Item = f64> {
         (0..=self.steps).map(move |tick| human::float(tick) * self.step)
     }
 }
 
-/// Round times along a logarithmic axis.
+/// A logarithmic time axis with ticks at round times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogTimeAxis {
     from_ns: u64,
@@ -118,7 +118,8 @@ pub(crate) struct LogTimeAxis {
 
 impl LogTimeAxis {
     /// Chooses a round start of at most `least_ns` and a round end of at least `most_ns`, at least a factor of ten
-    /// apart. The axis starts at 1 us or above, unless all times are below 1 us; shorter times are drawn at its start.
+    /// apart. The axis starts at 1 us or above, unless all times are below 1 us. Shorter times are drawn at its
+    /// start.
     pub(crate) fn new(least_ns: u64, most_ns: u64) -> LogTimeAxis {
         let least = least_ns.max(1_000).min(most_ns).max(1);
         let from_ns = round_times().take_while(|&time| time <= least).last().unwrap_or(1);
@@ -127,13 +128,13 @@ impl LogTimeAxis {
         LogTimeAxis { from_ns, to_ns }
     }
 
-    /// The position of a time, as a share of the axis.
+    /// Returns the position of a time as a share of the axis.
     pub(crate) fn part(self, ns: u64) -> f64 {
         let [from, to, at] = [self.from_ns, self.to_ns, ns.max(1)].map(|ns| human::float(ns).ln());
         ((at - from) / (to - from)).clamp(0.0, 1.0)
     }
 
-    /// At most about eight of the round times, each with its position as a share of the axis, and its label.
+    /// Returns the position of each tick, as a share of the axis, and its label. There are at most about eight ticks.
     pub(crate) fn ticks(self) -> impl Iterator<Item = (f64, String)> {
         let is_long = self.to_ns / self.from_ns > 200;
         round_times()
@@ -144,7 +145,7 @@ impl LogTimeAxis {
     }
 }
 
-/// Returns 1, 2, 5, 10 ns, and so on.
+/// Returns the round times in nanoseconds: 1, 2, 5, 10 and so on.
 fn round_times() -> impl Iterator<Item = u64> {
     (0..19).flat_map(|tens| [1, 2, 5].map(|step| step * 10_u64.pow(tens)))
 }

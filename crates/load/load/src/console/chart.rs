@@ -2,12 +2,13 @@
 
 use crossterm::terminal;
 
-/// Characters filled from below, from zero to eight eighths.
+/// Characters that are filled from below, from zero to eight eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The width if there is no terminal, or its width is unknown.
+/// The width in characters if there is no terminal or its width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Returns the width of a chart in characters: the width of the terminal if it is at least 20, else [`USUAL_WIDTH`].
+/// Returns the width of a chart in characters: the width of the terminal if it is at least 20, otherwise
+/// [`USUAL_WIDTH`].
 #[must_use]
 pub(crate) fn width(is_terminal: bool) -> usize {
     match terminal::size() {
@@ -16,7 +17,7 @@ pub(crate) fn width(is_terminal: bool) -> usize {
     }
 }
 
-/// Returns a character that is filled up to this share. A share above zero is always visible.
+/// Returns a character that is filled from below to this share. A share above zero is always visible.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 8")]
 pub(crate) fn eighths(part: f64) -> char {
@@ -24,8 +25,8 @@ pub(crate) fn eighths(part: f64) -> char {
     if part > 0.0 { EIGHTHS[eighths.max(1)] } else { EIGHTHS[0] }
 }
 
-/// Returns the smallest round number that is at least `value`, which must be positive. The round numbers are `steps`,
-/// which rise from 1 to 10, times any power of ten.
+/// Returns the smallest round number that is at least `value`, which must be positive. The round numbers are the
+/// products of `steps`, which rise from 1 to 10, and powers of ten.
 #[must_use]
 pub(crate) fn round_up(value: f64, steps: &[f64]) -> f64 {
     let ten = 10_f64.powf(value.log10().floor());

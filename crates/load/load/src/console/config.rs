@@ -11,11 +11,11 @@
 //! - Options on the command line take precedence over those in the file. If an option can be repeated, its list on the
 //!   command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`. If only one option of a
 //!   group can be given, it replaces the others of its group: `--shape` replaces the file's `rate`.
-//! - A value in the file means the same as on the command line. A relative path is relative to the working directory,
-//!   not to the file. So the output of `--print-config` can be saved anywhere.
+//! - A value in the file has the same meaning as on the command line. A relative path is relative to the working
+//!   directory, not to the file. The output of `--print-config` can therefore be saved anywhere.
 //!
 //! There is no second list of options. The entries of the file become arguments before those of the command line, and
-//! clap parses and checks all of them. So this module needs no change when an option is added.
+//! clap parses and checks all of them. This module therefore needs no change when an option is added.
 
 mod file;
 mod print;
@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use toml::Table;
 
 /// The subcommand whose options a file can contain, if the program has this subcommand. Its options can also be given
-/// without its name.
+/// without the name of the subcommand.
 const RUN: &str = "run";
 const CONFIG: &str = "config";
 const PRINT_CONFIG: &str = "print-config";
@@ -57,7 +57,7 @@ pub(crate) fn matches(definition: &Command, mut words: Vec<OsString>) -> Result<
     command.try_get_matches_from_mut(words).map_err(refuse)
 }
 
-/// Reads only the command line. If a required option is missing, it may still be in the file.
+/// Parses only the command line. Missing required options are accepted, because they may be in the file.
 fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     match command.clone().try_get_matches_from(words) {
         Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
@@ -67,7 +67,7 @@ fn without_file(command: &Command, words: &[OsString]) -> Result<ArgMatches> {
     }
 }
 
-/// The configuration to print, if `--print-config` was given.
+/// Returns the configuration to print, if `--print-config` was given.
 pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Option<String>> {
     match run_matches(matches) {
         Some(run) if run.get_flag(PRINT_CONFIG) => {
@@ -77,17 +77,17 @@ pub(crate) fn asked_for(command: &Command, matches: &ArgMatches) -> Result<Optio
     }
 }
 
-/// The configuration file, if one was given.
+/// Returns the path of the configuration file, if one was given.
 pub(crate) fn file_of(matches: &ArgMatches) -> Option<PathBuf> {
     run_matches(matches)?.try_get_one(CONFIG).ok()?.cloned()
 }
 
-/// All options of a run that have a value.
+/// Returns all options of a run that have a value, including defaults.
 pub(crate) fn settings(command: &Command, matches: &ArgMatches) -> Table {
     run_matches(matches).map_or_else(Table::new, |run| print::settings(options(command), run))
 }
 
-/// The names of the options of a run that were given on the command line, in the file or in the environment.
+/// Returns the names of the options of a run that were given on the command line, in the file or in the environment.
 pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(run) = run_matches(matches) else { return names };
@@ -100,7 +100,7 @@ pub(crate) fn given(command: &Command, matches: &ArgMatches) -> BTreeSet<String>
     names
 }
 
-/// Whether an option with this name is on the command line or in the file.
+/// Returns whether the option with this ID is on the command line or in the file.
 pub(crate) fn is_set(matches: &ArgMatches, id: &str) -> bool {
     let command = matches.subcommand().map_or(matches, |(_, command)| command);
     command.value_source(id) == Some(ValueSource::CommandLine)
@@ -110,7 +110,7 @@ fn refused(told: String) -> Error {
     Error::raw(ErrorKind::ValueValidation, told)
 }
 
-/// Adds the options about configuration files, and a `--no-NAME` for every flag.
+/// Adds the options about configuration files, and an option `--no-NAME` for each flag.
 pub(crate) fn extended(command: &Command) -> Command {
     let extend = |command: Command| {
         let negations: Vec<_> = command.get_arguments().filter_map(negation).collect();
@@ -141,7 +141,7 @@ fn about_files() -> [Arg; 2] {
     [config, print]
 }
 
-/// The option that cancels a flag.
+/// Returns the option that cancels a flag: `--no-NAME`.
 fn negation(flag: &Arg) -> Option<Arg> {
     let name = negation_of(flag)?;
     let negation = Arg::new(&name).long(&name).action(ArgAction::SetTrue).hide(true);
@@ -153,7 +153,7 @@ fn negation_of(flag: &Arg) -> Option<String> {
     name.map(|name| format!("no-{name}"))
 }
 
-/// All options of the groups that contain this option and allow only one.
+/// Returns all options of the group of this option, if only one option of the group can be given.
 fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'options Arg> {
     let mut groups = options.get_groups().cloned();
     let group = groups.find(|group| {
@@ -163,18 +163,18 @@ fn alternatives<'options>(options: &'options Command, option: &Arg) -> Vec<&'opt
     options.get_arguments().filter(|other| is_in(other.get_id())).collect()
 }
 
-/// Whether an option, or the option that cancels it, is on the command line.
+/// Returns whether an option, or the option that cancels it, is on the command line.
 fn is_given(option: &Arg, run: &ArgMatches) -> bool {
     let ids = negation_of(option).into_iter().chain([option.get_id().to_string()]);
     ids.into_iter().any(|id| run.value_source(&id) == Some(ValueSource::CommandLine))
 }
 
-/// The run's subcommand, or the command itself if it has no such subcommand.
+/// Returns the subcommand of a run, or the command itself if it has no such subcommand.
 fn options(command: &Command) -> &Command {
     command.find_subcommand(RUN).unwrap_or(command)
 }
 
-/// Like [`options`], with the program's name before the name of the subcommand.
+/// Returns the same as [`options`], with the program's name before the name of the subcommand.
 fn named_options(command: &Command) -> Command {
     let program = command.get_name();
     let name = command
@@ -183,7 +183,7 @@ fn named_options(command: &Command) -> Command {
     options(command).clone().bin_name(name)
 }
 
-/// The options that were given for a run; `None` for another subcommand.
+/// Returns the parsed options of a run, or `None` for another subcommand.
 fn run_matches(matches: &ArgMatches) -> Option<&ArgMatches> {
     match matches.subcommand() {
         None => Some(matches),
@@ -198,7 +198,7 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// A command with one option of every kind.
+    /// Returns a command with one option of every kind.
     fn command() -> Command {
         let value = |name: &'static str| Arg::new(name).long(name).value_name("VALUE");
         let options = [
@@ -215,7 +215,8 @@ mod tests {
         Command::new("test").args(options).subcommand(run).args_conflicts_with_subcommands(true)
     }
 
-    /// Reads a command line and a file, and prints the options as a file. FILE in the line stands for the file's path.
+    /// Reads a command line and a file, and returns the effective options as a file. FILE in the line stands for the
+    /// file's path.
     fn effective(line: &str, file: &str) -> std::result::Result<String, String> {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("run.toml");
@@ -227,7 +228,7 @@ mod tests {
         Ok(asked_for(&command(), &matches).map_err(told)?.expect("--print-config was given"))
     }
 
-    /// Returns the printed lines that are not comments.
+    /// Returns the lines that `--print-config` prints, without comments.
     fn values(line: &str, file: &str) -> Vec<String> {
         let config = effective(&format!("{line} --print-config"), file).unwrap();
         config.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()

@@ -1,9 +1,9 @@
-//! Shortens the page of `-h` to the options that a first run needs. The page of `--help` has all options in groups.
+//! Shortens the page of `-h` to the options that a first run needs. The page of `--help` shows all options in groups.
 
 use clap::{Arg, Command};
 use std::ffi::OsString;
 
-/// The options of a run or a search that `-h` shows, in this order.
+/// The options of a run or a search that `-h` shows, in the order of the page.
 const FIRST: [&str; 13] = [
     "until",
     "from",
@@ -20,11 +20,11 @@ const FIRST: [&str; 13] = [
     "svg",
 ];
 
-/// The position of the first of these options on a page: after the program's own options, before `--help`.
+/// The position of the first option of [`FIRST`] on a page: after the program's own options, before `--help`.
 const FIRST_PLACE: usize = 500;
 
-/// Hides the rare options of a run or a search on the page of `-h`. The program's own options, those in `own`, stay
-/// visible.
+/// Hides the rare options of a run or a search on the page of `-h`. The program's own options, which are those of
+/// `own`, stay visible.
 pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     command.mut_args(|option| {
         let is_own = own.get_arguments().any(|it| it.get_id() == option.get_id());
@@ -33,10 +33,10 @@ pub(crate) fn hide_rare(command: Command, own: &Command) -> Command {
     })
 }
 
-/// Lays out the help pages of a command and its subcommands for a command line.
+/// Lays out the help pages of a command and its subcommands for the words of a command line.
 ///
-/// clap prints two kinds of pages. Both `-h` and `--help` get the short kind, which is a table, so `--help` has to show
-/// what `-h` hides.
+/// clap has two kinds of pages. Both `-h` and `--help` use the short kind, which is a table. Therefore `--help` has
+/// to show the options that `-h` hides.
 pub(crate) fn pages(command: Command, words: &[OsString]) -> Command {
     let page = if words.iter().any(|word| word == "--help") { whole } else { short };
     page(command.mut_subcommands(page))
@@ -46,7 +46,7 @@ fn whole(command: Command) -> Command {
     command.mut_args(|option| option.hide_short_help(false))
 }
 
-/// Returns the page of `-h`. A page with few options gets no groups.
+/// Lays out the page of `-h`. A page with few options has no groups.
 fn short(command: Command) -> Command {
     if !command.get_arguments().any(Arg::is_hide_short_help_set) {
         return command;

@@ -1,4 +1,4 @@
-//! Suggests replacements for the options and commands of other load generators.
+//! Suggests replacements for options and commands of other load generators.
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -51,7 +51,7 @@ const ADVICE: [(&[&str], &str); 22] = [
 /// Options that exist only with the feature `otlp`.
 const OTLP: [&str; 2] = ["--otlp", "--otlp-interval"];
 
-/// Returns advice about an unknown option or command, if it is one of another load generator or of another build.
+/// Returns advice about an unknown option or command, if it belongs to another load generator or to another build.
 pub(super) fn about(error: &Error) -> Option<String> {
     let kinds = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
     let is_unknown =

@@ -3,14 +3,15 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-/// A time to three digits, in the unit that suits it: `62.1us`, `2.00s`.
+/// Formats a time with three digits, in the unit that suits it: `62.1us`, `2.00s`.
 #[must_use]
 pub(crate) fn time(time: Duration) -> String {
     let (value, unit) = with_unit(time);
     if unit == "ns" { format!("{}ns", time.as_nanos()) } else { three_digits(value) + unit }
 }
 
-/// A time of two minutes or more in whole seconds, such as `2days 1h 2m 3s`; a shorter time to three digits.
+/// Formats a time of two minutes or more in whole seconds, such as `2days 1h 2m 3s`, and a shorter time with three
+/// digits.
 #[must_use]
 pub(crate) fn long_time(long: Duration) -> String {
     const DAY: u64 = 86_400;
@@ -24,7 +25,7 @@ pub(crate) fn long_time(long: Duration) -> String {
     }
 }
 
-/// A time to two digits: `62us`, `2.0s`.
+/// Formats a time with two digits: `62us`, `2.0s`.
 #[must_use]
 pub(crate) fn rough_time(time: Duration) -> String {
     let (value, unit) = with_unit(time);
@@ -33,7 +34,7 @@ pub(crate) fn rough_time(time: Duration) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// Two times in brackets, such as `(1.18 to 1.22ms)`. The first time has no unit if both units are the same.
+/// Formats two times in brackets, such as `(1.18 to 1.22ms)`. The first time has no unit if both units are the same.
 #[must_use]
 pub(crate) fn range(low: Duration, high: Option<Duration>, show: fn(Duration) -> String) -> String {
     let low_text = show(low);
@@ -53,13 +54,13 @@ fn with_unit(time: Duration) -> (f64, &'static str) {
     }
 }
 
-/// A rate per second: four decimals below 10/s, one decimal from there on.
+/// Formats a rate per second, with four decimals below 10/s and otherwise with one decimal.
 #[must_use]
 pub(crate) fn hz(hz: f64) -> String {
     hz_beside(hz, hz)
 }
 
-/// A rate per second, with as many decimals as the greater rate shown with it.
+/// Formats a rate per second, with as many decimals as the greater rate `most` that is shown with it.
 #[must_use]
 pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
     // 9.99999 is rounded to 10.0, so it gets one decimal.
@@ -67,13 +68,13 @@ pub(crate) fn hz_beside(hz: f64, most: f64) -> String {
     format!("{hz:.decimals$}/s")
 }
 
-/// Two rates to compare, with the same number of decimals.
+/// Formats two rates for comparison, with the same number of decimals.
 #[must_use]
 pub(crate) fn two_hz([first, second]: [f64; 2]) -> [String; 2] {
     [first, second].map(|hz| hz_beside(hz, first.max(second)))
 }
 
-/// A count with its noun: `1 request`, `2 requests`.
+/// Formats a count with its noun: `1 request`, `2 requests`.
 #[must_use]
 pub(crate) fn count(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
@@ -81,7 +82,7 @@ pub(crate) fn count(count: impl Display, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// A rate per second to three digits, in at most nine characters: `33.3k/s`.
+/// Formats a rate per second with three digits, in at most nine characters: `33.3k/s`.
 #[must_use]
 pub(crate) fn short_hz(hz: f64) -> String {
     match hz {
@@ -93,20 +94,20 @@ pub(crate) fn short_hz(hz: f64) -> String {
     }
 }
 
-/// Rounds a number to four significant digits: short, and exact enough for a computed rate.
+/// Rounds a number to four significant digits: few digits, but exact enough for a computed rate.
 #[must_use]
 pub(crate) fn four_digits(value: f64) -> f64 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// A share as a percentage.
+/// Formats a share as a percentage with one decimal.
 #[must_use]
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Escapes control characters, line breaks and characters that XML does not allow, as in `\n`. The result is one line
-/// that is safe to print on a terminal.
+/// Escapes control characters, line breaks and characters that XML does not allow: a line break becomes `\n`. The
+/// result is one line that is safe to print on a terminal.
 #[must_use]
 pub(crate) fn visible(text: &str) -> String {
     let written_out = |letter: char| letter.escape_debug().collect::<String>();
@@ -117,14 +118,14 @@ pub(crate) fn visible(text: &str) -> String {
     letters.map(|it| if is_hidden(it) { written_out(it) } else { it.to_string() }).collect()
 }
 
-/// Converts a count for calculations. The result is exact up to 2^53, and has 16 digits above.
+/// Converts a count to a float. The result is exact up to 2^53, and has 16 significant digits above that.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "16 digits of a count are enough for any ratio")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Reads the value of an option: a time such as `20ms`, which must not be zero.
+/// Reads the value of an option: a time such as `20ms`, which must be longer than zero.
 ///
 /// # Errors
 ///
@@ -199,7 +200,7 @@ mod tests {
         ] {
             assert_eq!(short_hz(hz), text);
         }
-        // Up to the largest number of starts that can be counted, in a nanosecond.
+        // The rates range up to the largest number of starts that can be counted, in one nanosecond.
         for power in -60..94 {
             let text = short_hz(2.0_f64.powi(power) * 0.999_999);
             assert!(text.len() <= 9, "{text}");

@@ -1,21 +1,21 @@
-//! Reads input files before a run; `-` is standard input.
+//! Reads input files before a run. The path `-` is standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Standard input as a file.
+/// The path of standard input.
 pub(super) const STDIN: &str = "/dev/stdin";
-/// The other names of standard input.
+/// The other paths of standard input.
 const NAMES: [&str; 3] = ["-", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Whether this path names standard input.
+/// Returns whether this path is standard input.
 #[must_use]
 pub(crate) fn is_stdin(path: &Path) -> bool {
     NAMES.into_iter().chain([STDIN]).any(|name| path == Path::new(name))
 }
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file. Opens standard input if the path is `-`.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(Box::new(file))
 }
 
-/// Reads all bytes of a file, or of standard input for `-`.
+/// Reads all bytes of a file. Reads standard input if the path is `-`.
 ///
 /// # Errors
 ///

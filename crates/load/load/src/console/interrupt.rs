@@ -18,17 +18,17 @@ use std::{io, thread};
 /// The exit status of an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Ends the job at the first interrupts, and the process at the interrupt after them.
+/// Ends the job at the first interrupts. The next interrupt ends the process.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
-    /// How many more interrupts are passed on to the job.
+    /// The number of further interrupts that are passed on to the job.
     tells: AtomicUsize,
     end_job: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Interrupt {
     /// Registers an interrupt for Ctrl-C and SIGTERM, which replaces any earlier one. The first `tells` signals call
-    /// `end_job`; the next signal ends the process.
+    /// `end_job`. The next signal ends the process.
     pub(crate) fn on_signals(
         tells: usize,
         end_job: impl Fn() + Send + Sync + 'static,
@@ -47,18 +47,18 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// A flag that the first interrupt sets.
+    /// Returns a flag that the first interrupt sets.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }
 
-    /// Whether an interrupt has happened.
+    /// Returns whether an interrupt has happened.
     pub(crate) fn is_triggered(&self) -> bool {
         // Relaxed: as in `trigger`; nothing is published through the flag.
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Calls `end_job`, or exits if no more interrupts are passed on to the job.
+    /// Handles an interrupt: calls `end_job`, or ends the process if no more interrupts are passed on to the job.
     pub(crate) fn trigger(&self) {
         // Relaxed: nothing is published through the flag. No model: one flag, set once.
         self.asked.store(true, Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl Interrupt {
     }
 }
 
-/// The interrupt of the job that started last; `None` before the first job that handles signals.
+/// The interrupt of the job that started last. `None` before the first job that handles signals.
 static CURRENT: Mutex<Option<Arc<Interrupt>>> = Mutex::new(None);
 
 fn current() -> MutexGuard<'static, Option<Arc<Interrupt>>> {

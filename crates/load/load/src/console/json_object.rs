@@ -1,4 +1,4 @@
-//! Parses a line of JSON that contains one object. Values are kept as written.
+//! Parses a line of JSON that contains one object. The values are not parsed, but kept as they are written.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -6,27 +6,29 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::{self, Formatter};
 
-/// The values of an object by name.
+/// The values of an object by their names.
 pub(crate) type Values = BTreeMap<String, Box<RawValue>>;
 
 /// Reads an object. A name must not occur twice.
 ///
 /// # Errors
 ///
-/// Returns the error message, and the index of the byte where the error is.
+/// Returns the error message and the byte offset of the error.
 pub(crate) fn object(line: &str) -> Result<Values, (usize, String)> {
     let begin = line.len() - line.trim_start().len();
     let object: Object = serde_json::from_str(line.trim()).map_err(|error| {
         let told = error.to_string();
         let told = told.rsplit_once(" at line ").map_or(told.as_str(), |(told, _)| told);
-        // The column that serde reports is the byte that was read last, counted from 1, or 0 if none was read.
+        // The column that serde reports is that of the byte that was read last, counted from 1. It is 0 if no byte
+        // was read.
         let at = begin + error.column().saturating_sub(1);
         (at, format!("{told}; write an object on each line"))
     })?;
     Ok(object.0)
 }
 
-/// Converts a value to text: a string without its quotes, null to an empty text, and other values as written in JSON.
+/// Converts a value to text: a string without its quotes, null as an empty string, and other values as they are
+/// written.
 ///
 /// # Errors
 ///
@@ -47,7 +49,7 @@ impl<'de> Deserialize<'de> for Object {
     }
 }
 
-/// Reads an object, in which a name must not occur twice.
+/// Reads an object in which no name occurs twice.
 struct Names;
 
 impl<'de> Visitor<'de> for Names {

@@ -1,4 +1,4 @@
-//! Writes a log: a file that grows during the job, so that its contents survive however the job ends.
+//! Writes a log: a file that grows during the job. Its contents are kept even if the job ends unexpectedly.
 
 use super::place::{self, is_stdout};
 use super::result_file::clear;
@@ -7,20 +7,21 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
-/// An open log.
+/// A log file that is open for appending.
 #[derive(Debug)]
 pub(crate) struct LogFile(Place);
 
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// A pipe or a device: it can be written, but not cleared.
+    /// A pipe or a device, which can be written but not cleared.
     Stream(File),
     File(File),
 }
 
 impl LogFile {
-    /// Opens the file at `path`; `-` is standard output. Its contents stay until [`begin`](LogFile::begin) is called.
+    /// Opens the file at `path`. The path `-` is standard output. The contents stay until [`begin`](LogFile::begin)
+    /// is called.
     ///
     /// # Errors
     ///
@@ -43,8 +44,8 @@ impl LogFile {
         if let Place::File(file) = &self.0 { clear(file) } else { Ok(()) }
     }
 
-    /// Appends lines. If writing to a file fails, the lines written so far are removed, because half a line would break
-    /// the log.
+    /// Appends lines. If writing to a file fails, the part that has been written is removed, because half a line
+    /// would corrupt the log.
     ///
     /// # Errors
     ///
@@ -54,7 +55,7 @@ impl LogFile {
             return self.write_all(lines).and_then(|()| self.flush());
         };
         let end = file.stream_position()?;
-        // If the file cannot be truncated, an incomplete part of the lines stays.
+        // If the file cannot be truncated either, the part that has been written stays.
         file.write_all(lines).inspect_err(|_| drop(file.set_len(end)))
     }
 }

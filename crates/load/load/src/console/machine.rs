@@ -1,18 +1,18 @@
-//! Describes the machine that a run was on.
+//! Describes the machine that a run was on, for its report.
 
 use serde::{Deserialize, Serialize};
 use std::env::consts::{ARCH, OS};
 use std::fs;
 use std::thread::available_parallelism;
 
-/// The known properties of the machine.
+/// The known properties of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Machine {
     /// The number of cores that this program may use.
     pub(crate) cores: usize,
-    /// The operating system and, where known, its version.
+    /// The operating system, with its version if it is known.
     pub(crate) system: String,
-    /// The processor's name, where known.
+    /// The name of the processor, if it is known.
     pub(crate) processor: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Machine {
     }
 }
 
-/// Finds the processor's name in the contents of Linux' `/proc/cpuinfo`.
+/// Extracts the processor's name from the contents of Linux' `/proc/cpuinfo`.
 fn processor(listed: &str) -> Option<String> {
     let named = listed.lines().find_map(|line| line.strip_prefix("model name"))?;
     let name = named.trim_start_matches([' ', '\t', ':']).trim();

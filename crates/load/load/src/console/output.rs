@@ -6,19 +6,19 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The outputs for text and JSON.
+/// The outputs of a command for text and JSON.
 ///
-/// Text goes to standard output. A JSON object goes to a file or to standard output; in the latter case, the text goes
-/// to standard error.
+/// Text goes to standard output. The JSON object goes to a file or to standard output. If it goes to standard output,
+/// the text goes to standard error.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: Option<ResultFile>,
-    /// Whether something other than the text goes to standard output.
+    /// Whether an output other than the text goes to standard output.
     is_beside: bool,
 }
 
 impl Output {
-    /// Prepares the file for the JSON object, if a path is given; `-` is standard output.
+    /// Prepares the file for the JSON object, if a path is given. The path `-` is standard output.
     ///
     /// # Errors
     ///
@@ -28,13 +28,13 @@ impl Output {
         Ok(Output { is_beside: json.as_ref().is_some_and(ResultFile::is_stdout), json })
     }
 
-    /// Makes text go to standard error if another output `is_on_stdout`.
+    /// Sends the text to standard error if another output `is_on_stdout`.
     #[must_use]
     pub(crate) fn beside(self, is_on_stdout: bool) -> Output {
         Output { is_beside: self.is_beside || is_on_stdout, ..self }
     }
 
-    /// Writes the JSON object and a line break, if JSON was requested.
+    /// Writes the JSON object and a line break, if the object was requested.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Output {
         json.write_text(&text)
     }
 
-    /// Writes text.
+    /// Writes the text to standard output or standard error.
     ///
     /// # Errors
     ///

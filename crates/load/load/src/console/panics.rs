@@ -1,8 +1,8 @@
 //! Catches panics of calls, which count as failures, and decides which panics are printed.
 //!
-//! The hook of this module prints panics with the hook that was there before, after it has restored the terminal. It
-//! prints the first caught panic of each place in the source, but no caught panic while the full-screen view is shown.
-//! The report lists the texts and counts of caught panics.
+//! The hook of this module prints a panic with the previous hook, after it has restored the terminal. For each source
+//! location, it prints the first caught panic. While the full-screen view is shown, it prints no caught panic. The
+//! report lists the messages and counts of caught panics.
 
 use super::alternate;
 use crossterm::terminal;
@@ -12,7 +12,7 @@ use std::panic::{self, AssertUnwindSafe, Location, PanicHookInfo};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
-/// Messages of panics that cannot be caught. The standard library prints them before it ends the process.
+/// Messages of panics that cannot be caught. The standard library prints these messages before it ends the process.
 const ENDS: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
@@ -21,20 +21,20 @@ thread_local! {
     static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The places in the source where caught panics came from.
+/// The source locations of all caught panics so far.
 static PLACES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Makes a call, and returns its result or the payload of its panic.
+/// Calls `call`. Returns its result, or the payload of its panic.
 pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> thread::Result<R> {
     hook();
-    // In a program built with `panic = "abort"`, no panic is caught, so each is printed.
+    // In a program built with `panic = "abort"`, no panic is caught, so every panic is printed.
     let before = IS_CAUGHT.replace(cfg!(panic = "unwind"));
     let result = panic::catch_unwind(AssertUnwindSafe(call));
     IS_CAUGHT.set(before);
     result
 }
 
-/// Installs the hook that prints panics as described above.
+/// Installs the hook that prints panics as the module documentation describes.
 pub(crate) fn hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -56,7 +56,7 @@ fn is_hidden(panic: &PanicHookInfo<'_>) -> bool {
     IS_CAUGHT.get() && !ends && !(is_first(panic.location()) && alternate::turn().is_none())
 }
 
-/// Whether this is the first caught panic from this place.
+/// Records the source location of a caught panic. Returns whether this is the first one from there.
 fn is_first(place: Option<&Location<'_>>) -> bool {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.insert(place.map(Location::to_string).unwrap_or_default())
@@ -70,11 +70,11 @@ mod tests {
     use std::env;
     use std::process::Command;
 
-    /// The environment variable that makes the test panic.
+    /// The name of the environment variable that makes the test panic.
     const PANICS: &str = "NANOPACE_TEST_PANICS";
 
-    /// A shell script that prints the terminal's settings before and after this process, which panics while the
-    /// alternate screen is shown.
+    /// A shell script that prints the terminal's settings before and after it runs this process, which panics while
+    /// the alternate screen is shown.
     const AROUND: &str = r#"
         stty -g
         "$0" --exact console::panics::tests::a_panic_is_shown_on_an_ordinary_terminal --nocapture
@@ -108,7 +108,7 @@ mod tests {
         assert!(!after.contains("too late") && !after.contains('\x1b'), "{after:?}");
     }
 
-    /// Runs this test in another process, in which it panics, and returns the standard error of that process.
+    /// Runs this test in another process, in which it panics. Returns the standard error of that process.
     fn errors_of(test: &str) -> String {
         let mut command = Command::new(env::current_exe().unwrap());
         let name = format!("console::panics::tests::{test}");

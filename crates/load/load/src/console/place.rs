@@ -1,4 +1,4 @@
-//! Resolves output paths: which paths are the same file, and which are streams that cannot be replaced.
+//! Resolves output paths: which paths lead to the same file, and which lead to streams that cannot be replaced?
 
 use super::input::{STDIN, is_stdin};
 use anyhow::{bail, ensure};
@@ -6,25 +6,25 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The names of standard output. They count as one file, because two outputs there would be mixed.
+/// The paths of standard output. They count as one file, because two outputs to it would be mixed.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
-/// Names in these folders belong to open streams and devices.
+/// The directories whose entries stand for open streams and devices.
 const STREAMS: [&str; 2] = ["/dev", "/proc"];
-/// The largest number of links that are followed to a file.
+/// The maximum number of symbolic links that are followed to a file.
 const MOST_LINKS: u32 = 40;
 
-/// Whether this path names standard output.
+/// Returns whether this path is standard output.
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     STDOUT.into_iter().any(|name| path == Path::new(name))
 }
 
 /// Checks that no two outputs are the same file, that no output is also an input, and that at most one option reads
-/// standard input. Each path comes with the name of its option.
+/// standard input. Each path is given with the name of its option.
 ///
 /// # Errors
 ///
-/// Fails if two options conflict; the message names both.
+/// Fails if two options conflict. The message names both.
 pub(crate) fn keep_apart<'a>(
     outputs: impl IntoIterator<Item = (&'static str, Option<&'a Path>)>,
     inputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
@@ -58,7 +58,7 @@ pub(crate) fn keep_apart<'a>(
     not_beside_the_report(&outputs)
 }
 
-/// Checks that no output is the file to which standard output, and so the report, is redirected.
+/// Checks that no output is the file to which standard output is redirected, because the report is written there.
 fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<()> {
     let stdout = Path::new(STDOUT[1]);
     if fs::metadata(stdout).is_ok_and(|stdout| stdout.is_file()) {
@@ -74,12 +74,12 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
     Ok(())
 }
 
-/// Identifies a file. Two paths lead to the same file if either field is equal.
+/// Identifies a file. Two paths lead to the same file if one of the fields is equal.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
-    /// The path after all links are resolved, even if the file does not exist yet.
+    /// The path after all links are resolved. The file itself may not exist yet.
     destination: Option<PathBuf>,
-    /// The numbers of the device and of the file (inode) on it.
+    /// The number of the device, and the number of the file (inode) on the device.
     file: Option<(u64, u64)>,
 }
 
@@ -112,7 +112,7 @@ fn number(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-/// Returns where a file is or would be written, after all links are resolved.
+/// Returns the path at which a file is or would be written, after all links are resolved.
 pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -128,8 +128,8 @@ pub(super) fn destination(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead to it"))
 }
 
-/// Opens a file for writing without clearing it. Also returns whether it is a stream: a pipe, a device, or the name of
-/// an open file. A stream cannot be cleared.
+/// Opens a file for writing without clearing it. Also returns whether it is a stream, which cannot be cleared: a
+/// pipe, a device, or the path of an open file.
 pub(super) fn open(path: &Path) -> io::Result<(File, bool)> {
     let is_named_stream = STREAMS.into_iter().any(|folder| path.starts_with(folder));
     let is_stream = is_named_stream || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
@@ -143,8 +143,8 @@ mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// Creates a folder with `old`, the links `link` and `hard` to it, `dangling` to `new`, `inside` to the folder
-    /// itself, `loop` to itself, and a folder.
+    /// Creates a directory with a file `old`, a symbolic link `link` and a hard link `hard` to it, the symbolic links
+    /// `dangling` to `new`, `inside` to the directory itself and `loop` to itself, and a directory `folder`.
     fn folder() -> TempDir {
         let folder = TempDir::new().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -1,26 +1,26 @@
-//! Converts byte positions in a text to lines and columns.
+//! Converts byte offsets in a text to lines and columns.
 
-/// Returns the line and the column of a byte, both counted from 1. A column is one character.
+/// Returns the line and the column of the byte at offset `at`, both counted from 1. A column is one character.
 #[must_use]
 pub(crate) fn line_and_column(text: &[u8], at: usize) -> (usize, usize) {
     let lines = || text[..at].split(|byte| *byte == b'\n');
     let last = lines().next_back().unwrap_or_default();
-    // Each byte that is not 0b10...... begins a character of UTF-8.
+    // Each byte that does not have the form 0b10...... begins a character of UTF-8.
     let begins = |byte: &&u8| **byte & 0b1100_0000 != 0b1000_0000;
     (lines().count(), 1 + last.iter().filter(begins).count())
 }
 
-/// Returns the column at which `part`, a part of `line`, begins.
+/// Returns the column, counted from 1, at which `part`, a part of `line`, begins.
 #[must_use]
 pub(crate) fn column(line: &str, part: &str) -> usize {
     let at = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
     line_and_column(line.as_bytes(), at.min(line.len())).1
 }
 
-/// Returns the bytes as a string.
+/// Converts bytes to a string.
 ///
 /// # Errors
-/// Returns the index of the first byte that is not valid UTF-8.
+/// Returns the offset of the first byte that is not valid UTF-8.
 pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, usize> {
     std::str::from_utf8(bytes).map_err(|error| error.valid_up_to())
 }

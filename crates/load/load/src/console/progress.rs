@@ -1,6 +1,6 @@
-//! Shows progress on standard error: one line that is rewritten on a terminal, or a new line each time elsewhere.
+//! Shows progress on standard error. On a terminal, one line is rewritten; elsewhere, each update adds a line.
 //!
-//! Write errors are ignored, because a job must not fail for want of standard error.
+//! Write errors are ignored: a job must not fail because standard error is not available.
 
 use crossterm::queue;
 use crossterm::style::Print;
@@ -8,27 +8,27 @@ use crossterm::terminal::{self, Clear, ClearType};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// The width if the terminal's width is unknown.
+/// The width in characters if the terminal's width is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Writes lines to standard error.
+/// Writes the progress of a job to standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Whether one line is rewritten; otherwise each update adds a line.
+    /// Whether one line is rewritten. Otherwise each update adds a line.
     in_place: bool,
-    /// Whether the last state of the live line stays after the job.
+    /// Whether the last state of the live line stays on the terminal after the job.
     stays: bool,
 }
 
 impl Progress {
-    /// Returns the progress of a whole job.
+    /// Creates the progress of a whole job.
     #[must_use]
     pub(crate) fn of_a_job() -> Progress {
         Progress { in_place: io::stderr().is_terminal(), stays: true }
     }
 
-    /// Returns progress whose line is erased at the end, for a part of a job, or for a job whose results follow at
-    /// once. Without a terminal, [`Progress::show`] writes nothing.
+    /// Creates progress whose line is erased at the end: for a part of a job, or for a job whose results follow
+    /// immediately. Without a terminal, [`Progress::show`] writes nothing.
     #[must_use]
     pub(crate) fn of_a_part() -> Progress {
         Progress { stays: false, ..Progress::of_a_job() }
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Ends the live line.
+    /// Ends the live line: leaves its last state on the terminal, or erases it.
     pub(crate) fn end(&self) {
         match (self.in_place, self.stays) {
             (true, true) => self.add_line(""),
@@ -52,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// Writes a line that stays. It replaces the live line until [`Progress::show`] is called again.
+    /// Writes a line that stays. It takes the place of the live line until [`Progress::show`] is called again.
     pub(crate) fn tell(&self, text: &str) {
         if self.in_place {
             let _ = queue!(io::stderr(), Print('\r'), Clear(ClearType::UntilNewLine));
@@ -60,7 +60,7 @@ impl Progress {
         self.add_line(text);
     }
 
-    /// Writes a line that stays.
+    /// Writes a line that stays, without regard to the live line.
     pub(crate) fn add_line(&self, text: &str) {
         // In raw mode, a line feed does not return the cursor to the first column.
         let end = if self.in_place { "\r\n" } else { "\n" };
@@ -69,7 +69,7 @@ impl Progress {
 }
 
 fn rewrite(text: &str) {
-    // The line is cut to the terminal's width, because a line that wraps cannot be rewritten.
+    // A line that wraps cannot be rewritten, so the line is cut to the terminal's width.
     let width = match terminal::size() {
         Ok((columns @ 1.., _)) => usize::from(columns),
         _ => USUAL_WIDTH,

@@ -1,4 +1,4 @@
-//! Formats errors of clap as one line. Errors in a shape get two more lines that show their position.
+//! Formats errors of clap as one line. For an error in a shape, two more lines show its position.
 
 use super::hints;
 use clap::Error;
@@ -6,12 +6,13 @@ use clap::error::{ContextKind, ContextValue};
 use nanopace::ShapeSyntaxError;
 use std::error::Error as _;
 
-/// The largest number of a shape's characters that are shown, and how many of them stand before the error.
+/// The maximum number of characters of a shape that are shown.
 const SHOWN: usize = 76;
+/// The number of these characters that stand before the error.
 const BEFORE: usize = 50;
 
-/// Formats an error of clap as one line. For an error in a shape, adds the shape, and a caret below the position of the
-/// error.
+/// Formats an error of clap as one line. For an error in a shape, adds the shape and, on another line, a caret below
+/// the error.
 pub(crate) fn text(error: &Error) -> String {
     let syntax = error.source().and_then(|source| source.downcast_ref::<ShapeSyntaxError>());
     match (syntax, error.get(ContextKind::InvalidValue)) {
@@ -22,7 +23,7 @@ pub(crate) fn text(error: &Error) -> String {
     }
 }
 
-/// Returns a line with the text, or with the part around the column, and a line with a caret at the column.
+/// Returns two lines: the text, or its part around the column, and a caret below the column.
 fn pointed_out(text: &str, column: usize) -> String {
     let index = column.saturating_sub(1);
     let skipped = if index < SHOWN { 0 } else { index - BEFORE };
@@ -31,7 +32,7 @@ fn pointed_out(text: &str, column: usize) -> String {
     format!("  {shown}\n  {:>1$}", '^', index - skipped + 1)
 }
 
-/// Formats an error of clap as one line, without usage and advice.
+/// Formats an error of clap as one line, without the usage and the advice.
 pub(crate) fn one_line(error: &Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));

@@ -1,4 +1,4 @@
-//! Writes a file with results. The old contents stay until the results are complete.
+//! Writes a result file. Its old contents stay until the results are complete.
 
 use super::place::{self, destination, is_stdout};
 use anyhow::Context;
@@ -7,33 +7,33 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A destination for results, which is written when they are complete.
+/// A destination for results. It is written when the results are complete.
 #[derive(Debug)]
 pub(crate) struct ResultFile(Place);
 
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// A pipe or a device: it can be written, but not replaced.
+    /// A pipe or a device, which can be written but not replaced.
     Stream(File),
-    /// A file that is overwritten in place. It has another name (a hard link), another owner, or a folder in which no
-    /// new file can be created.
+    /// A file that is overwritten in place, because it has another name (a hard link) or another owner, or because no
+    /// new file can be created in its directory.
     Old(File),
-    /// A path whose file is replaced: a new file is written in the same folder and then renamed to this path.
+    /// A path whose file is replaced: a new file is written in the same directory and then renamed to this path.
     Replaced(PathBuf),
 }
 
 impl ResultFile {
-    /// Checks that `path` can be written, without changing its contents; `-` is standard output.
+    /// Checks that `path` can be written, without changing its contents. The path `-` is standard output.
     ///
     /// # Errors
     ///
-    /// Fails if the path cannot be written; the message names it.
+    /// Fails if the path cannot be written. The message names it.
     pub(crate) fn create(path: &Path) -> anyhow::Result<ResultFile> {
         place_of(path).map(ResultFile).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Whether the results go to standard output.
+    /// Returns whether the results go to standard output.
     #[must_use]
     pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.0, Place::Stdout)
@@ -43,8 +43,8 @@ impl ResultFile {
     ///
     /// # Errors
     ///
-    /// Fails if the results cannot be written completely. A file then keeps its old contents, except a file that is
-    /// overwritten in place: one with another name or another owner.
+    /// Fails if the results cannot be written completely. The file then keeps its old contents, unless it is
+    /// overwritten in place.
     pub(crate) fn write(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -64,17 +64,17 @@ impl ResultFile {
         }
     }
 
-    /// Writes a text.
+    /// Writes a string as the results.
     ///
     /// # Errors
     ///
-    /// As [`ResultFile::write`].
+    /// Fails under the same conditions as [`ResultFile::write`].
     pub(crate) fn write_text(&self, text: &str) -> io::Result<()> {
         self.write(|to| to.write_all(text.as_bytes()))
     }
 }
 
-/// Empties a file and moves to its start.
+/// Clears a file and moves to its start.
 pub(super) fn clear(mut file: &File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()
@@ -89,7 +89,7 @@ fn place_of(path: &Path) -> io::Result<Place> {
         beside(&path)?;
         return Ok(Place::Replaced(path));
     };
-    // A file that cannot be written must not be replaced either.
+    // A file that cannot be written must not be replaced, either.
     let (file, is_stream) = place::open(path)?;
     if is_stream {
         return Ok(Place::Stream(file));
@@ -151,7 +151,8 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).map_or(0o666, |old| old.permissions().mode())
 }
 
-/// Whether the old file can be replaced by the new one: both have the same owners, and the old one has no other name.
+/// Returns whether the old file can be replaced by the new one: whether both have the same owner and group, and the
+/// old one has no other name.
 #[cfg(unix)]
 fn is_like(new: &File, old: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -1,12 +1,12 @@
-//! Removes secrets from option values, for pages and reports.
+//! Removes secrets from the values of options, for pages and reports.
 
-/// A header or form field is secret if its name contains one of these words.
+/// Words that make a header or form field secret if its name contains one of them.
 const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
 
-/// Replaces a secret.
+/// The text that replaces a secret.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// Returns an option's value without secrets, for pages and reports.
+/// Returns the value of an option without secrets.
 pub(crate) fn public(option: &str, text: &str) -> String {
     match option {
         "header" => public_pair(text, ": "),
@@ -16,7 +16,7 @@ pub(crate) fn public(option: &str, text: &str) -> String {
     }
 }
 
-/// Returns a header or a form field with its value hidden if its name suggests a secret.
+/// Returns a header or a form field. If its name suggests a secret, the value is hidden.
 fn public_pair(text: &str, behind_name: &str) -> String {
     match text.split_once(behind_name.trim_end()) {
         Some((name, _)) if is_secret(name) => format!("{name}{behind_name}{NOT_SHOWN}"),

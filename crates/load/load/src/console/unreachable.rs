@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-/// The error that the target or the store of a fleet cannot be reached.
+/// The error for a target, or a store of a fleet, that cannot be reached.
 #[derive(Debug)]
 pub(crate) struct Unreachable(pub(crate) String);
 

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A load that is built in code instead of by a command line. It prints nothing and returns a [`Report`].
+/// A load that is configured in code instead of on a command line. It prints nothing and returns a [`Report`].
 ///
 /// # Examples
 ///
@@ -54,18 +54,18 @@ pub struct Load {
 }
 
 impl Load {
-    /// Creates a load with a constant rate, for ten seconds, over 16 sessions.
+    /// Creates a load with a constant rate. By default, it lasts for ten seconds and uses 16 sessions.
     pub fn new(rate: Rate) -> Load {
         let mut args = RunArgs::by_default();
         args.schedule.rate = Some(rate);
         Load { args }
     }
 
-    /// Creates a load whose rate changes over time, as in `ramp 100/s..5k/s 30s, hold 60s`.
+    /// Creates a load whose rate changes over time, such as `ramp 100/s..5k/s 30s, hold 60s`.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the text is not a valid shape.
+    /// Returns an error if the string is not a valid shape.
     ///
     /// # Examples
     ///
@@ -86,12 +86,12 @@ impl Load {
         Ok(Load { args })
     }
 
-    /// Sets how slots lie around the rate: `even`, `poisson`, `exact-poisson:1000`, `gamma:0.25`, `jitter:0.3` or
-    /// `replay:FILE`.
+    /// Sets the arrival process, which spaces the slots: `even`, `poisson`, `exact-poisson:1000`, `gamma:0.25`,
+    /// `jitter:0.3` or `replay:FILE`.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the text does not describe arrivals.
+    /// Returns an error if the string is not a valid arrival process.
     ///
     /// # Examples
     ///
@@ -112,8 +112,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Sets the number of sessions, which is the largest number of calls in flight: 1 to a million. Like all numbers
-    /// and times here, it is checked when the load runs.
+    /// Sets the number of sessions, from 1 to a million. It is also the maximum number of calls in flight. Like all
+    /// numbers and times of a `Load`, it is checked when the load runs.
     ///
     /// # Examples
     ///
@@ -132,7 +132,7 @@ impl Load {
         self
     }
 
-    /// Sets the duration of the load without the warm-up, which must be longer than zero.
+    /// Sets the duration of the load, not including the warm-up. It must be longer than zero.
     ///
     /// # Examples
     ///
@@ -152,13 +152,14 @@ impl Load {
         self
     }
 
-    /// Runs the load until a percentile is known to within a share of its value, as in `p99 5%` or `p99.9 service 10%`,
-    /// and at most for `longest` without the warm-up. Such a load must have a constant rate, and cannot be combined
-    /// with [`duration`](Load::duration) or [`requests`](Load::requests); this is checked when the load runs.
+    /// Runs the load until the confidence interval of a percentile is narrow enough: `p99 5%` or `p99.9 service 10%`.
+    /// The run ends after `longest` at the latest, not including the warm-up. The load must have a constant rate. It
+    /// cannot be combined with [`duration`](Load::duration) or [`requests`](Load::requests). Both are checked when
+    /// the load runs.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the text is not a valid goal.
+    /// Returns an error if the string is not a valid goal.
     ///
     /// # Examples
     ///
@@ -179,14 +180,14 @@ impl Load {
         Ok(self)
     }
 
-    /// Sets the number of calls, at least 1, without those of the [`warmup`](Load::warmup). The load may end earlier if
-    /// its [`duration`](Load::duration) or its shape ends first.
+    /// Sets the number of calls, not including those of the [`warmup`](Load::warmup). It must be at least 1. The load
+    /// ends earlier if its [`duration`](Load::duration) or its shape ends first.
     pub fn requests(mut self, requests: u64) -> Load {
         self.args.requests = Some(requests);
         self
     }
 
-    /// Sets the length of the warm-up, in which nothing is recorded; zero by default.
+    /// Sets the length of the warm-up, during which nothing is recorded. The default is zero.
     ///
     /// # Examples
     ///
@@ -206,8 +207,8 @@ impl Load {
         self
     }
 
-    /// Sets the time after which a call is given up and counts as failed. It must be longer than zero, and is ten
-    /// seconds by default.
+    /// Sets the time after which a call is given up and counts as failed. It must be longer than zero. The default is
+    /// ten seconds.
     ///
     /// # Examples
     ///
@@ -241,18 +242,18 @@ impl Load {
         self
     }
 
-    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread for each core.
+    /// Sets the number of threads that run the sessions, from 1 to 1024. The default is one thread per core.
     pub fn threads(mut self, threads: u16) -> Load {
         self.args.threads = Some(threads);
         self
     }
 
-    /// Adds a requirement for the results, such as `p99 response < 50ms`. Can be called more than once. After the run,
+    /// Adds a requirement for the results, such as `p99 response < 50ms`. Can be called repeatedly. After the run,
     /// [`Report::missed`] lists the requirements that were not met.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the text is not a valid requirement.
+    /// Returns an error if the string is not a valid requirement.
     ///
     /// # Examples
     ///
@@ -274,12 +275,12 @@ impl Load {
         Ok(self)
     }
 
-    /// Runs the load to its end, on its own threads. Dropping the future stops the run.
+    /// Runs the load to its end in its own threads. If the future is dropped, the run stops.
     ///
     /// # Errors
     ///
-    /// Returns the reason if the target cannot be reached, if a number or a time of the load is out of its range, or if
-    /// the load cannot be run for another reason.
+    /// Returns an error if the target cannot be reached, if a number or a time of the load is out of range, or if the
+    /// load cannot be run for another reason.
     pub async fn run<T: Target>(self, target: T) -> Result<Report, LoadError> {
         let (sender, messages) = mpsc::channel();
         let (done, report) = oneshot::channel();
@@ -291,8 +292,8 @@ impl Load {
         report.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
 
-    /// Like [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run`, so that other tasks
-    /// are not held up.
+    /// Like [`run`](Load::run), but blocks the calling thread. Inside an async runtime, use `run` instead, so that
+    /// other tasks are not delayed.
     ///
     /// # Errors
     ///
@@ -314,7 +315,7 @@ impl Load {
             let (sender, messages) = mpsc::channel();
             self.run_here(target, &sender, &messages)
         };
-        // A thread that already runs inside a Tokio runtime cannot run another one, so the load gets its own thread.
+        // A thread that is inside a Tokio runtime cannot enter another one, so the load gets its own thread.
         let ran = thread::scope(|scope| scope.spawn(run).join());
         ran.unwrap_or_else(|_| Err(LoadError::text("the run has panicked")))
     }
@@ -333,7 +334,7 @@ impl Load {
         Ok(Report::new(summary))
     }
 
-    /// Checks the ranges of the options. On a command line, they are checked while the options are parsed.
+    /// Checks the ranges of the options, which a command line checks when it is parsed.
     fn check(&self) -> Result<(), LoadError> {
         let RunArgs { connections, threads, requests, duration, longest, timeout, .. } = self.args;
         let time = "write a time longer than zero";
@@ -359,19 +360,19 @@ impl Load {
     }
 }
 
-/// Stops the run when the future that waits for its report is dropped.
+/// Stops the run when dropped: when the future that waits for the report is dropped.
 struct Stop(Sender<Message>);
 
 impl Drop for Stop {
     fn drop(&mut self) {
-        // The first message ends the schedule, the second ends the wait for responses.
+        // The first message ends the schedule. The next one ends the wait for responses.
         for _ in 0..run::INTERRUPTS {
             let _ = self.0.send(Message::Stop);
         }
     }
 }
 
-/// The reason why a load is invalid or cannot be run.
+/// The error for a load that is invalid or that cannot be run.
 ///
 /// # Examples
 ///
@@ -475,7 +476,7 @@ mod tests {
         }
     }
 
-    /// Records two items per call, which are this far apart.
+    /// A target that records two items per call, [`BETWEEN`] apart.
     #[derive(Default)]
     struct Pairs(StreamTimes);
 
@@ -501,7 +502,7 @@ mod tests {
         }
     }
 
-    /// The third call is due within 2 ms, but starts only after two calls of 20 ms each.
+    /// The third call is due within 2 ms. It starts only after two calls of 20 ms each.
     #[test]
     fn a_target_that_blocks_times_its_streams_too() {
         let load = Load::new(Rate::per_second(1_000).unwrap()).requests(3).sessions(1);

@@ -1,4 +1,4 @@
-//! Provides the options of a load and of a search as groups, for programs with their own command lines.
+//! Provides the options of a load and of a search as `clap` groups, for programs with their own command lines.
 
 use super::help::explained;
 use super::job::{self, refused};
@@ -12,8 +12,8 @@ use crate::running::setup::Setup;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 use std::process::ExitCode;
 
-/// The options of a load as a group for `clap`, to be flattened into the command line of a program that does more
-/// than [`main`](crate::main). They are the options of `main` without `--config`.
+/// The options of a load as a `clap` group. Flatten it into the command line of a program that does more than
+/// [`main`](crate::main) does. The options are those of `main`, except `--config`.
 ///
 /// # Examples
 ///
@@ -56,10 +56,10 @@ use std::process::ExitCode;
 pub struct LoadArgs(RunArgs);
 
 impl LoadArgs {
-    /// Runs the load, shows its progress, and writes the results as the options say. The exit status is the one that
+    /// Runs the load, shows its progress, and writes the results as the options require. Returns the exit status that
     /// [`main`](crate::main) describes.
     ///
-    /// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside of other runtimes.
+    /// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside other runtimes.
     #[must_use]
     pub fn run<T: Target>(self, target: T) -> ExitCode {
         status(Setup::new(self.0, &[], |_| Ok(target)).map_err(refused).and_then(job::run))
@@ -89,13 +89,13 @@ impl Args for LoadArgs {
     }
 }
 
-/// The options of a search for the highest rate that meets an objective, as a group like [`LoadArgs`].
+/// The options of a search for the highest rate that meets an objective, as a `clap` group like [`LoadArgs`].
 #[derive(Debug)]
 pub struct SearchArgs(search::args::SearchArgs);
 
 impl SearchArgs {
-    /// Searches, shows its progress, and writes the results as the options say. The exit status is the one that
-    /// [`main`](crate::main) describes.
+    /// Runs the search, shows its progress, and writes the results as the options require. Returns the exit status
+    /// that [`main`](crate::main) describes.
     ///
     /// This call blocks, like [`LoadArgs::run`].
     #[must_use]

@@ -1,16 +1,16 @@
-//! Implements the command `help`: pages about commands, and about topics such as the grammar of shapes.
+//! Implements the command `help`: pages about commands, and pages about topics such as the grammar of shapes.
 
 use crate::console::config;
 use crate::console::help::pages;
 use clap::error::{ErrorKind, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 
-/// A page about a topic. Options refer to it as `[see: help NAME]`.
+/// A page about a topic. The help texts of options refer to it as `[see: help NAME]`.
 struct Topic {
     name: &'static str,
     about: &'static str,
     text: &'static str,
-    /// The option that the page is about. A program without this option has no such page.
+    /// The ID of the option that the page is about. A program without this option does not have the page.
     option: &'static str,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn command() -> Command {
     Command::new(NAME).about(about).arg(page.help("Command or topic to print the page of"))
 }
 
-/// Returns the requested page if the command line contains the command `help`.
+/// Returns the requested page, or `None` if the command line does not contain the command `help`.
 ///
 /// # Errors
 ///
@@ -100,7 +100,7 @@ pub(crate) fn asked_for(definition: &Command, matches: &ArgMatches) -> Result<Op
     Ok(Some(page.render_help().to_string()))
 }
 
-/// The topics of the program with this definition.
+/// Returns the topics that a program with this definition has.
 fn topics(definition: &Command) -> impl Iterator<Item = &'static Topic> {
     let has = |id: &str| definition.get_arguments().any(|option| option.get_id() == id);
     TOPICS.iter().filter(move |topic| has(topic.option))
@@ -128,8 +128,8 @@ fn unknown(definition: &Command, name: &str) -> Error {
     Error::raw(ErrorKind::InvalidValue, told)
 }
 
-/// Inserts the pages of topics into the page of `--help` where options refer to them, for programs without the command
-/// `help`.
+/// For programs without the command `help`: inserts the pages of topics into the page of `--help`, where options
+/// refer to them.
 pub(crate) fn explained(command: Command) -> Command {
     command.mut_args(|option| {
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();
@@ -143,7 +143,7 @@ pub(crate) fn explained(command: Command) -> Command {
     })
 }
 
-/// Splits a help text into the text before the reference to a topic, and this topic.
+/// Splits a help text with a reference to a topic into the text before the reference and the topic.
 fn reference(help: &str) -> Option<(&str, &'static Topic)> {
     let (before, rest) = help.split_once(" [see: help ")?;
     let (name, _) = rest.split_once(']')?;

@@ -1,4 +1,4 @@
-//! Runs a load or a search, writes its results to all places, and returns the exit status.
+//! Runs a load or a search, writes its results to all outputs, and returns the exit status.
 
 use crate::console::interrupt;
 use crate::console::unreachable::Unreachable;
@@ -25,27 +25,27 @@ use std::mem;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The results could not be written.
+/// The exit status if the results could not be written.
 pub(crate) const FAILED: u8 = 1;
-/// The requested job cannot be run.
+/// The exit status if the requested job is invalid.
 pub(crate) const REFUSED: u8 = 2;
-/// A requirement was missed.
+/// The exit status if a requirement was missed.
 pub(crate) const MISSED: u8 = 3;
-/// The load was incomplete, or a search found no answer.
+/// The exit status if the load was incomplete, or if a search found no answer.
 pub(crate) const INCOMPLETE: u8 = 4;
-/// The target or the store of a fleet cannot be reached.
+/// The exit status if the target or the store of a fleet cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 5;
 
-/// An exit status; in the case of a failure, with the error to show.
+/// The exit status of a job. If the job failed, also the error to print.
 pub(crate) type Ended = Result<ExitCode, (u8, anyhow::Error)>;
 
-/// Chooses the exit status for an error that ends a job before its start.
+/// Returns the exit status for an error that occurred before the start of a job, together with the error.
 pub(crate) fn refused(error: anyhow::Error) -> (u8, anyhow::Error) {
     let status = if error.is::<Unreachable>() { UNREACHABLE } else { REFUSED };
     (status, error)
 }
 
-/// Runs a load that is set up.
+/// Runs a load that has been set up.
 pub(crate) fn run(mut setup: Setup) -> Ended {
     let logs = mem::take(&mut setup.logs);
     let failed = |error: anyhow::Error| {
@@ -70,7 +70,7 @@ pub(crate) fn run(mut setup: Setup) -> Ended {
     })
 }
 
-/// Searches for the highest rate.
+/// Runs a search for the highest rate.
 pub(crate) fn search(mut job: Job) -> Ended {
     let results = job.run().map_err(|error| (FAILED, error))?;
     let written = job.publish(&results).into_iter().collect::<io::Result<()>>();
@@ -89,17 +89,17 @@ pub(crate) fn fleet(command: &FleetCommand) -> Ended {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Compares results of runs.
+/// Compares the results of runs.
 pub(crate) fn compare(args: &CompareArgs) -> Ended {
     let (written, is_well) = compare::perform(args).map_err(refused)?;
     written.map_err(|error| (FAILED, error.into()))?;
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-/// Writes the results to all outputs; if one output fails, the others are still written. Then reports the results to
-/// the store of the fleet, waits for its other nodes, and also writes the combined results of all nodes. The
-/// requirements apply to the results of all nodes, or to this node's own results if it leaves before the others have
-/// finished.
+/// Writes the results to all outputs. If one output fails, the others are still written. Then reports the results to
+/// the store of the fleet, waits for the other nodes, and also writes the combined results of all nodes. The
+/// requirements apply to the results of all nodes. If this node leaves before the other nodes have finished, they
+/// apply to its own results.
 fn publish(
     setup: &Setup,
     ran: &mut Ran,
@@ -123,8 +123,8 @@ fn publish(
     (written(setup, &ran.summary, text, whole), finished)
 }
 
-/// Reports this node's results to the fleet. Returns the results of all nodes, or `None` if other nodes are still
-/// running.
+/// Reports this node's results to the store of the fleet. Returns the results of all nodes, or `None` if other nodes
+/// are still running.
 fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option<Whole>> {
     let criteria = setup.args.criteria();
     let Some((at, control)) = member.finish(&ran.summary.stats, ran.not_started)? else {
@@ -136,7 +136,8 @@ fn finish(setup: &Setup, ran: &mut Ran, member: Member) -> anyhow::Result<Option
     Ok(Some(whole))
 }
 
-/// The variable with the path of GitHub's summary file. Other commands of the same step may have written to this file.
+/// The environment variable with the path of GitHub's summary file. Other commands of the same step may have written
+/// to this file.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

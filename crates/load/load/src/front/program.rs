@@ -1,4 +1,4 @@
-//! Implements a complete load generator in one call. Its options are the author's and those of the library.
+//! Implements a complete load generator in one call. Its options are those of its author and those of the library.
 
 use super::help as pages;
 use super::job::{self, Ended, FAILED, refused};
@@ -41,7 +41,7 @@ enum Command<A: Args> {
     Search(Search<A>),
     Fleet(FleetCommand),
     Compare(CompareArgs),
-    /// Print this text: a configuration or a help page.
+    /// Prints this text: a configuration or a help page.
     Print(String),
 }
 
@@ -64,18 +64,18 @@ struct Search<A: Args> {
 /// Runs a complete load generator: reads the command line, creates the target and performs the command.
 ///
 /// The options are the author's own and those of a load: rate, shape, arrivals, seed, shard, connections, threads,
-/// duration, warm-up, timeout, late policy, requirements, HTML, JSON, CSV, HDR logs, control by HTTP, metrics, a fleet.
+/// duration, warm-up, timeout, late policy, requirements, HTML, JSON, CSV, HDR logs, HTTP control, metrics, fleets.
 /// `--help` lists them, and `--config` reads them from a file. The command `search` finds the highest rate that meets
-/// an objective, `compare` compares runs, `fleet` watches and controls a fleet, and `help` explains how to write rates,
-/// shapes, arrivals and requirements. On a terminal, a run shows a full-screen view. Ctrl-C ends the run, and its
-/// report goes to standard output.
+/// an objective, `compare` compares runs, `fleet` watches and controls a fleet, and `help` explains how to write
+/// rates, shapes, arrivals and requirements. On a terminal, a run shows a full-screen view. Ctrl-C ends the run, and
+/// its report goes to standard output.
 ///
-/// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is wrong, 3 if a
+/// The exit status is 0 for success, 1 if results could not be written, 2 if the command line is invalid, 3 if a
 /// requirement was missed (or no rate met the objective of a search), 4 if the load is incomplete, 5 if the target or
-/// the store of a fleet cannot be reached, and 130 after an interrupt without a report. `help exit-codes` gives
+/// the store of a fleet cannot be reached, and 130 after an interrupt without a report. See `help exit-codes` for
 /// details.
 ///
-/// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside of other runtimes.
+/// This call blocks, and each of its threads creates its own Tokio runtime. Call it outside other runtimes.
 ///
 /// # Examples
 ///
@@ -120,7 +120,7 @@ where
     status(perform(env::args_os().collect(), make))
 }
 
-/// Prints the error, if any, and returns the exit status.
+/// Prints the error, if there is one, and returns the exit status.
 pub(crate) fn status(ended: Ended) -> ExitCode {
     ended.unwrap_or_else(|(status, error)| {
         let _ = writeln!(io::stderr(), "error: {error:#}");
@@ -150,20 +150,20 @@ where
     }
 }
 
-/// Prints a text to standard output.
+/// Prints text to standard output.
 pub(crate) fn print(text: &[u8]) -> Ended {
     io::stdout().write_all(text).map_err(|error| (FAILED, error.into()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints help and version to standard output. Any other error of the parser becomes one line, or three lines if it is
-/// about a shape.
+/// Prints help and version to standard output. Formats any other error of the parser as one line, or as three lines
+/// if it is about a shape.
 pub(crate) fn usage(error: &clap::Error) -> Ended {
     if error.use_stderr() {
         return Err(refused(anyhow::Error::msg(refusal::text(error))));
     }
     match error.print() {
-        // A reader that closes the pipe needs no more of this page.
+        // A reader that closes the pipe has read enough of the page.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((FAILED, error.into())),
         _ => Ok(ExitCode::SUCCESS),
     }
@@ -190,13 +190,13 @@ fn read<A: Args>(words: Vec<OsString>) -> Result<Command<A>, clap::Error> {
     }
 }
 
-/// Defines the command line. The options of a run may follow the word `run` or stand alone, so an option that is
-/// required for a run is not required for other commands.
+/// Defines the command line. The options of a run may follow the word `run` or be given without it. Options that are
+/// required for a run are not required for other commands.
 fn definition<A: Args>(program: Option<&OsString>) -> clap::Command {
     let name = program.and_then(|path| Path::new(path).file_stem()?.to_str().map(str::to_owned));
     let new = |name: &str| clap::Command::new(name.to_owned());
-    // If several option groups are joined, clap keeps the description of the last one. The program needs the author's
-    // description.
+    // If several groups of options are joined, clap keeps the description of the last group. The program needs the
+    // description of the author's group.
     let own = A::augment_args(new(RUN));
     let run = Run::<A>::augment_args(new(RUN));
     let search = Search::<A>::augment_args(new(SEARCH));
@@ -244,7 +244,7 @@ mod tests {
         assert!(fleet.starts_with("Watch and control"), "{fleet}");
     }
 
-    /// Every third call fails.
+    /// A target for which every third call fails.
     struct Thirds;
 
     impl Target for Thirds {

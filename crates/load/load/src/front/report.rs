@@ -1,4 +1,4 @@
-//! Provides the results of a load as values.
+//! Provides the results of a load as values, and as text, HTML and JSON.
 
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
@@ -11,7 +11,7 @@ use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The results of a finished load: figures as values, the report as text, the HTML page and the JSON object.
+/// The results of a finished load: values of its figures, the report as text, the HTML page and the JSON object.
 ///
 /// Each slot that was due counts as [`started`](Report::started), [`skipped`](Report::skipped) or
 /// [`unstarted`](Report::unstarted). Each started call counts as [`completed`](Report::completed),
@@ -55,105 +55,106 @@ impl Report {
         Report { summary }
     }
 
-    /// The number of calls that were started.
+    /// Returns the number of calls that were started.
     #[must_use]
     pub fn started(&self) -> u64 {
         self.summary.stats.started()
     }
 
-    /// The number of slots that a late policy gave up.
+    /// Returns the number of slots that were skipped by a late policy.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.summary.stats.skipped
     }
 
-    /// The number of slots that were due but had not started when the run ended.
+    /// Returns the number of slots that were due but had not started when the run ended.
     #[must_use]
     pub fn unstarted(&self) -> u64 {
         self.summary.stats.unstarted
     }
 
-    /// The number of calls that succeeded.
+    /// Returns the number of calls that succeeded.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.summary.stats.completed()
     }
 
-    /// The number of calls that failed.
+    /// Returns the number of calls that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.summary.stats.failed()
     }
 
-    /// The number of calls that were given up at the end of the run.
+    /// Returns the number of calls that were given up at the end of the run.
     #[must_use]
     pub fn unfinished(&self) -> u64 {
         self.summary.stats.unfinished
     }
 
-    /// The kinds of failures, each with its number of calls.
+    /// Returns the kinds of failures, each with the number of its calls.
     pub fn failures(&self) -> impl Iterator<Item = (String, u64)> {
         self.summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count))
     }
 
-    /// The results of each label.
+    /// Returns the results of each label.
     pub fn labels(&self) -> impl Iterator<Item = LabelReport<'_>> {
         self.summary.stats.labels.iter().map(LabelReport)
     }
 
-    /// The number of items in the responses to all calls: see [`Done::items`](crate::Done::items).
+    /// Returns the total number of items in all responses: see [`Done::items`](crate::Done::items).
     #[must_use]
     pub fn items(&self) -> u64 {
         self.summary.stats.traffic.items
     }
 
-    /// The requested rate in calls per second; the mean if the rate changed.
+    /// Returns the requested rate in calls per second. If the rate changed, returns the mean.
     #[must_use]
     pub fn target_rate(&self) -> f64 {
         self.summary.target_hz
     }
 
-    /// The achieved rate: calls started per second.
+    /// Returns the achieved rate: the number of calls started per second.
     #[must_use]
     pub fn achieved_rate(&self) -> f64 {
         self.summary.achieved_hz
     }
 
-    /// A quantile, from 0 to 1, of the wait times: how much later than intended calls started. `None` if there are no
-    /// times.
+    /// Returns the wait time at a quantile from 0 to 1: how much later than intended calls started. Returns `None` if
+    /// there are no times.
     #[must_use]
     pub fn wait_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.wait), quantile)
     }
 
-    /// A quantile of the service times: how long successful calls took. A closed loop would measure these times.
+    /// Returns the service time at a quantile: how long successful calls took. A closed-loop tool measures only these
+    /// times. Returns `None` if there are no times.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.summary.stats.service), quantile)
     }
 
-    /// A quantile of the response times: from the intended start to the completion. `None` if there are no times, or if
-    /// the quantile falls on a call that did not succeed, for which only a lower bound is known.
+    /// Returns the response time at a quantile: the time from the intended start to the completion. Returns `None` if
+    /// there are no times, or if the time at the quantile is only a lower bound because calls did not succeed.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.summary.stats.responses(), quantile)
     }
 
-    /// A quantile of the times to the first item of a stream, from the call of
-    /// [`StreamTimes::watch`](crate::StreamTimes::watch). `None` if there are no times.
+    /// Returns the time to the first item of a stream at a quantile, counted from the call of
+    /// [`StreamTimes::watch`](crate::StreamTimes::watch). Returns `None` if there are no times.
     #[must_use]
     pub fn first_item_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItem, quantile)
     }
 
-    /// A quantile of the times from the intended start to the first item of a stream: how long a user waits. `None` if
-    /// there are no times.
+    /// Returns the time from the intended start to the first item of a stream at a quantile: how long a user waits.
+    /// Returns `None` if there are no times.
     #[must_use]
     pub fn first_item_response_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::FirstItemResponse, quantile)
     }
 
-    /// A quantile of the times between two items of a stream. `None` if there are no times.
+    /// Returns the time between two items of a stream at a quantile. Returns `None` if there are no times.
     #[must_use]
     pub fn item_gap_time(&self, quantile: f64) -> Option<Duration> {
         self.part(Part::ItemGap, quantile)
@@ -178,40 +179,40 @@ impl Report {
         time(Sample::exact(&own.times), quantile)
     }
 
-    /// The 95 % confidence interval of a quantile of the wait times. `None` at 0 and 1, and for runs that are shorter
-    /// than about a second, because an interval needs at least four batches of times.
+    /// Returns the 95 % confidence interval of the wait time at a quantile. Returns `None` for the quantiles 0 and 1,
+    /// and for runs that are shorter than about a second, because an interval needs at least four batches of times.
     #[must_use]
     pub fn wait_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().wait(), quantile)
     }
 
-    /// The 95 % confidence interval of a quantile of the service times, as for
+    /// Returns the 95 % confidence interval of the service time at a quantile, under the conditions of
     /// [`wait_time_interval`](Report::wait_time_interval).
     #[must_use]
     pub fn service_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().service(), quantile)
     }
 
-    /// The 95 % confidence interval of a quantile of the response times, as for
+    /// Returns the 95 % confidence interval of the response time at a quantile, under the conditions of
     /// [`wait_time_interval`](Report::wait_time_interval).
     #[must_use]
     pub fn response_time_interval(&self, quantile: f64) -> Option<TimeInterval> {
         interval(&self.summary.confidence().response(), quantile)
     }
 
-    /// Whether the load was on schedule: requests started when they were due, and few failed.
+    /// Returns whether the load was on schedule: requests started when they were due, and at most 1 % failed.
     #[must_use]
     pub fn is_on_schedule(&self) -> bool {
         self.summary.verdict == Verdict::OnSchedule
     }
 
-    /// The verdict in a sentence: whether the load was on schedule, and if not, what was too slow.
+    /// Returns the verdict in a sentence: whether the load was on schedule, and if not, what was too slow.
     #[must_use]
     pub fn verdict(&self) -> String {
         self.summary.sentence()
     }
 
-    /// The requirements that were not met, one line for each.
+    /// Returns a message for each requirement that was not met.
     #[must_use]
     pub fn missed(&self) -> &[String] {
         &self.summary.missed
@@ -243,7 +244,7 @@ impl Display for Report {
     }
 }
 
-/// The results of the calls with one label that have ended.
+/// The results of all ended calls with the same label.
 ///
 /// # Examples
 ///
@@ -272,37 +273,37 @@ impl Display for Report {
 pub struct LabelReport<'report>(&'report Labelled);
 
 impl LabelReport<'_> {
-    /// The label.
+    /// Returns the label.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.0.label
     }
 
-    /// The number of calls that succeeded.
+    /// Returns the number of calls that succeeded.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.0.service.len()
     }
 
-    /// The number of calls that failed.
+    /// Returns the number of calls that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.0.bounds.len()
     }
 
-    /// The number of items in the responses to these calls.
+    /// Returns the number of items in the responses to these calls.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.0.traffic.items
     }
 
-    /// A quantile of the service times as in [`Report::service_time`], but to two significant digits.
+    /// Returns the service time at a quantile as [`Report::service_time`] does, but with two significant digits.
     #[must_use]
     pub fn service_time(&self, quantile: f64) -> Option<Duration> {
         time(Sample::exact(&self.0.service), quantile)
     }
 
-    /// A quantile of the response times as in [`Report::response_time`], but to two significant digits.
+    /// Returns the response time at a quantile as [`Report::response_time`] does, but with two significant digits.
     #[must_use]
     pub fn response_time(&self, quantile: f64) -> Option<Duration> {
         time(self.0.responses(), quantile)
@@ -310,7 +311,7 @@ impl LabelReport<'_> {
 }
 
 /// The 95 % confidence interval of a quantile of times: in 95 of 100 runs, it contains the true value. It is computed
-/// from one run, and takes into account that consecutive times depend on each other.
+/// from one run, and accounts for the dependence between consecutive times.
 ///
 /// # Examples
 ///
@@ -340,19 +341,19 @@ impl LabelReport<'_> {
 pub struct TimeInterval(Range);
 
 impl TimeInterval {
-    /// The lower end of the interval.
+    /// Returns the lower end of the interval.
     #[must_use]
     pub fn low(&self) -> Duration {
         Duration::from_nanos(self.0.low)
     }
 
-    /// The upper end of the interval. `None` if it lies beyond all measured times.
+    /// Returns the upper end of the interval, or `None` if it lies beyond all measured times.
     #[must_use]
     pub fn high(&self) -> Option<Duration> {
         self.0.high.map(Duration::from_nanos)
     }
 
-    /// Whether the interval is unreliable: fewer than ten independent times lie beyond the quantile.
+    /// Returns whether the interval is unreliable because fewer than ten independent times lie beyond the quantile.
     #[must_use]
     pub fn is_rough(&self) -> bool {
         self.0.is_rough

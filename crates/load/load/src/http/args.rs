@@ -19,7 +19,8 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay the requests of this HAR file with their timing; for other hosts append hosts=all or hosts=HOST,HOST
+    /// Replay the requests of this HAR file with their timing; append hosts=all or hosts=HOST,HOST to include other
+    /// hosts
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
 }
@@ -29,7 +30,7 @@ fn har(text: &str) -> Result<ArrivalProcess, String> {
 }
 
 impl<E: EmbeddedTarget> HttpRunArgs<E> {
-    /// Settles options that depend on others, after the command line has been parsed.
+    /// Sets the options that depend on other options, after the command line has been parsed.
     pub(crate) fn settle(&mut self, definition: &Command, matches: &ArgMatches) {
         if let Some(har) = &self.har {
             self.load.schedule.arrivals = har.clone();
@@ -47,10 +48,10 @@ pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
     pub(crate) requests: RequestArgs<E>,
 }
 
-/// The options for requests, their target, and how they are sent.
+/// The options that define requests, their target, and the way in which they are sent.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
-    /// Send requests to this URL, and one extra request first to check it [default: an embedded target]
+    /// Send requests to this URL, and one extra request before the load to check it [default: an embedded target]
     #[arg(long, value_name = "URL", help_heading = "Requests")]
     pub(crate) url: Option<String>,
 
@@ -73,7 +74,7 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
 }
 
 impl<E: EmbeddedTarget> RequestArgs<E> {
-    /// The input files that requests are read from, each with its option.
+    /// Returns the input files that requests are read from, each with its option.
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
         let files = [
             ("--targets", &self.targets),

@@ -1,11 +1,11 @@
-//! Defines how a program starts its embedded target, the server that receives the load if no URL is given.
+//! Defines [`EmbeddedTarget`]: the server that a program starts itself if no URL is given.
 
 use clap::Args;
 use std::error::Error;
 use std::fmt::{self, Debug, Formatter};
 
-/// A server that is part of the program: its command-line options, and how it is started. It receives the load if the
-/// command line names no other server.
+/// A server that the program starts itself: its command-line options, and how to start it. It receives the load if
+/// the command line names no other server.
 pub trait EmbeddedTarget: Args + Debug {
     /// Starts the server. It serves until the process ends.
     ///
@@ -15,13 +15,13 @@ pub trait EmbeddedTarget: Args + Debug {
     fn start(&self) -> Result<Embedded, Box<dyn Error + Send + Sync>>;
 }
 
-/// A running server that an [`EmbeddedTarget`] has started.
+/// A running server that [`EmbeddedTarget::start`] has started.
 pub struct Embedded {
     /// The URL that requests go to.
     pub url: String,
     /// The certificate that clients must trust, in PEM, if the server uses TLS.
     pub certificate_pem: Option<String>,
-    /// Called when the schedule starts.
+    /// A function that is called when the schedule starts.
     pub schedule_starts: Box<dyn Fn() + Send + Sync>,
 }
 

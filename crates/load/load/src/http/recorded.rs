@@ -1,4 +1,4 @@
-//! Adds the requests of a recording to the plan. Each slot sends the request of its own row.
+//! Adds the requests of a recording to the plan. Each slot sends the request of its row.
 
 use super::args::RequestArgs;
 use super::client::plan::Draft;
@@ -18,11 +18,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Adds the requests of a recording, and warns about requests that are not sent exactly as recorded. Returns the paths
-/// of the body files, or `None` if the recording contains only times.
+/// Adds the requests of a recording. Warns about requests that are not sent exactly as they were recorded. Returns
+/// the paths of the body files, or `None` if the recording contains only times.
 ///
 /// # Errors
-/// Fails if a request cannot be sent, or if another option also defines requests.
+/// Returns an error if a request cannot be sent, or if another option also defines requests.
 pub(super) fn read<E: EmbeddedTarget>(
     recording: &Recording,
     args: &RequestArgs<E>,
@@ -56,7 +56,7 @@ pub(super) fn read<E: EmbeddedTarget>(
     Ok(Some(sender.bodies.into_keys().map(PathBuf::from).collect()))
 }
 
-/// Reports how many requests contain percent-encoded characters; `None` if no request does.
+/// Describes how many requests contain characters that were percent-encoded. Returns `None` if no request does.
 fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     let (all, is_one) = (of_slots.len(), |index: &&u32| is_encoded[**index as usize]);
     let count = of_slots.iter().filter(is_one).count();
@@ -64,7 +64,7 @@ fn encoding(is_encoded: &[bool], of_slots: &[u32]) -> Option<String> {
     (count > 0).then(|| format!("{told} in {count} of {all} requests"))
 }
 
-/// The options that define requests, each with whether it was given.
+/// Returns the options that also define requests, each with whether it was given.
 fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static str, bool); 7] {
     let RequestArgs { url, targets, scenario, client, .. } = args;
     [
@@ -78,17 +78,17 @@ fn others<E: EmbeddedTarget>(args: &RequestArgs<E>, is_base: bool) -> [(&'static
     ]
 }
 
-/// Converts recorded requests into targets.
+/// Converts the requests of a recording into targets.
 struct Sender<'a> {
-    /// The URL of requests that have none, and the server of requests that have only a path.
+    /// The URL for requests without a URL, which also gives the server for requests with only a path.
     base: Option<&'a str>,
     is_base_used: bool,
-    /// The body files that have been read, by path.
+    /// The content of each body file that has been read. The key is its path.
     bodies: HashMap<String, Content>,
 }
 
 impl Sender<'_> {
-    /// Converts a request. Also returns whether characters of its URL had to be percent-encoded.
+    /// Converts a recorded request. Also returns whether characters of its URL had to be percent-encoded.
     fn target(&mut self, request: RecordedRequest) -> Told<(TargetSpec, bool)> {
         let RecordedRequest { method, url, headers, body } = request;
         let url = url.unwrap_or_default();
@@ -113,7 +113,7 @@ impl Sender<'_> {
         Ok((target, url != whole))
     }
 
-    /// Completes an address that may have no server.
+    /// Completes a URL that may lack the server.
     fn absolute<'b>(&mut self, address: &'b str) -> Told<Cow<'b, str>> {
         if !(address.is_empty() || address.starts_with('/')) {
             return Ok(address.into());
@@ -132,12 +132,12 @@ impl Sender<'_> {
     }
 }
 
-/// Returns the message of an error without the invalid part of the line.
+/// Returns the message of an error, without the invalid part of the line.
 fn told((_, told): (&str, String)) -> String {
     told
 }
 
-/// Percent-encodes the invalid characters in the path and query of a URL. Placeholders are not changed.
+/// Percent-encodes the invalid characters in the path and the query of a URL, except those in placeholders.
 fn encoded(url: &str) -> String {
     let (server, mut rest) = url::server_and_path(url);
     let mut encoded = server.to_owned();
@@ -150,8 +150,8 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// Escapes pairs of braces in a text, so that they are not placeholders. `None` if the text has no such pairs or is not
-/// UTF-8.
+/// Escapes double braces in a text, so that they are not taken for placeholders. Returns `None` if the text contains
+/// none, or is not UTF-8.
 fn literal(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok().filter(|_| template::is_one(text))?;
     Some(text.replace("{{", "{{\"{{\"}}"))

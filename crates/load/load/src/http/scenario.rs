@@ -1,4 +1,4 @@
-//! Reads scenarios from a file: steps in order, with the values that responses give to later steps.
+//! Reads scenarios from a file: steps in order, and the values that later steps take from earlier responses.
 
 mod file;
 pub(crate) mod run;
@@ -22,16 +22,17 @@ use std::path::Path;
 use std::time::Duration;
 use toml::{Spanned, Value};
 
-/// The groups of a step's failures in metrics, in addition to those of its request.
+/// The groups of failures of a step that metrics distinguish, in addition to those of its request.
 pub(crate) const GROUPS: [&str; 2] = ["check", "take"];
 
-/// The longest think time. A longer value is most likely in the wrong unit.
+/// The maximum think time. A longer value probably has the wrong unit.
 const LONGEST_THINK: Duration = Duration::from_secs(86_400);
 
-/// Reads the scenarios of a file into a plan.
+/// Reads the scenarios of a file and adds them to a plan.
 ///
 /// # Errors
-/// Fails if the file is invalid. The message is one line with the file, the line, the column and the reason.
+/// Returns an error if the file is invalid. The message is one line that names the file, the line, the column and the
+/// reason.
 pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     let names = BTreeSet::new();
     let hash = file::read(path, |file| Reader { draft: &mut *draft, names }.file(file))?;
@@ -39,14 +40,14 @@ pub(crate) fn read(path: &Path, draft: &mut Draft<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Adds scenarios to a plan.
+/// Adds the scenarios of a file to a plan.
 struct Reader<'draft, 'args> {
     draft: &'draft mut Draft<'args>,
     /// The names of all scenarios and steps.
     names: BTreeSet<String>,
 }
 
-/// A value that a step takes, and its position in the file.
+/// A value that a step extracts, with its position in the file.
 struct Taken {
     step: usize,
     at: usize,
@@ -84,7 +85,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Checks that a name is used only once, and returns it.
+    /// Checks that a name is used only once. Returns the name.
     fn name(&mut self, name: &Spanned<String>) -> Result<String, Wrong> {
         let text = name.get_ref().trim().to_owned();
         let at = name.span().start;
@@ -128,7 +129,7 @@ impl Reader<'_, '_> {
         Ok(Step { request, label, think, takes: Vec::new(), checks })
     }
 
-    /// Checks that the name of a taken value has no other meaning.
+    /// Checks that the name of an extracted value has no other meaning.
     fn check_taken(&self, name: &str, names: &[String]) -> Result<(), String> {
         let is_word =
             !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
@@ -143,7 +144,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Adds to each step the values that it takes, with the conditions of the places that use them.
+    /// Adds to each step the values that it extracts. Their conditions come from the places that use the values.
     fn give(
         &mut self,
         steps: &mut [Step],
@@ -163,7 +164,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Reads the think time before the next step. Zero is allowed.
+/// Reads the think time before the next step, which may be zero.
 fn think_time(text: &str) -> Result<Duration, String> {
     let wrong =
         |error| format!("{text:?} is no time: {error}; write for example \"500ms\" or \"2s\"");
@@ -172,7 +173,7 @@ fn think_time(text: &str) -> Result<Duration, String> {
     is_short.then_some(time).ok_or_else(|| "a think time is a day at most".to_owned())
 }
 
-/// The condition that a value must meet for this use.
+/// Returns the condition that an extracted value must meet for this use.
 fn fits((_, place, form): &Use) -> fn(&[u8]) -> bool {
     match (place, form) {
         (Place::Header, _) => fits_header,
@@ -226,7 +227,7 @@ fn checks(
     in_order(specs).into_iter().map(check).collect()
 }
 
-/// Returns the entries in the order in which the file contains them.
+/// Returns the entries in the order of the file.
 fn in_order<T>(named: &BTreeMap<String, Spanned<T>>) -> Vec<(&String, &Spanned<T>)> {
     let mut all: Vec<_> = named.iter().collect();
     all.sort_unstable_by_key(|(_, it)| it.span().start);
@@ -263,7 +264,7 @@ impl LookSpec {
         self.header.is_none() && self.json.is_none() && self.regex.is_none()
     }
 
-    /// Returns the source of the value.
+    /// Returns the source of the value in the response.
     fn source(&self, is_check: bool) -> Result<Source, String> {
         let usage = || {
             let status = if is_check { ", or status = 200" } else { "" };
@@ -288,7 +289,7 @@ impl LookSpec {
     }
 }
 
-/// Converts the expected value. It must be a string, unless the source is JSON.
+/// Converts the expected value of a check. It must be a string unless the source is JSON.
 fn expected(source: &Source, value: &Value) -> Result<serde_json::Value, String> {
     let is_json = matches!(source, Source { part: Part::Json(_), regex: None });
     match value {

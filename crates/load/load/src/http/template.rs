@@ -1,10 +1,10 @@
-//! Compiles texts with placeholders, such as `/users/{{user}}`, and fills them for each request.
+//! Compiles texts that contain placeholders, such as `/users/{{user}}`, and fills them for each request.
 //!
 //! A text is compiled once, into pieces that are copied and pieces that are filled. Filling a request therefore costs
-//! little more than copying its bytes. The template engine minijinja was tried instead. It stays below the limit of 1
-//! us per request, but takes many times as long, because each request passes all values by name, and each placeholder
-//! is an evaluated expression. The texts here need none of minijinja's logic, and its language has no form like
-//! `{{random 1..100}}`, which users try first.
+//! little more than copying its bytes. The template engine minijinja was tried as an alternative. It stays below the
+//! limit of 1 us per request, but takes many times as long, because each request passes all values by name and each
+//! placeholder is an expression to evaluate. These texts need none of minijinja's logic. Its language also has no
+//! form like `{{random 1..100}}`, which users try first.
 
 mod dots;
 pub(crate) mod piece;
@@ -22,7 +22,7 @@ use values::Values;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
-/// The names of placeholders without an argument, other than columns.
+/// The names of placeholders without an argument. Columns are not included.
 const ALONE: [&str; 4] = ["slot", "now", "now-ms", "uuid"];
 /// The names of placeholders with an argument, each with an example.
 const WITH_WORD: [(&str, &str); 5] = [
@@ -32,17 +32,17 @@ const WITH_WORD: [(&str, &str); 5] = [
     ("raw", "raw COLUMN"),
     ("json", "json COLUMN"),
 ];
-/// The longest random text.
+/// The maximum length of a random text.
 const LONGEST: usize = 1 << 20;
 
-/// The place of a text in a request. It decides which values are valid.
+/// The place of a text in a request. The place determines which values are valid.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// The path or the query of a URL: values are percent-encoded (RFC 3986, section 2.1).
+    /// The path or the query of a URL. Values are percent-encoded (RFC 3986, section 2.1).
     Url,
-    /// A header: values with invalid characters are rejected.
+    /// A header. Values with invalid characters are rejected.
     Header,
-    /// A body: values are copied unchanged.
+    /// A body. Values are copied unchanged.
     Body,
 }
 
@@ -50,39 +50,39 @@ pub(crate) enum Place {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Names<'a> {
     pub(crate) data: Option<&'a Data>,
-    /// The names of values taken from earlier responses.
+    /// The names of the values extracted from earlier responses.
     pub(crate) taken: &'a [String],
 }
 
-/// A text with placeholders.
+/// A text with placeholders, compiled into pieces.
 #[derive(Debug)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
 }
 
-/// Whether a placeholder with this name is built in.
+/// Returns whether a placeholder with this name is built in.
 pub(crate) fn is_known(name: &str) -> bool {
     ALONE.contains(&name) || example(name).is_some()
 }
 
-/// Whether a text may contain placeholders. Bytes that are not UTF-8 contain none.
+/// Returns whether a text may contain placeholders. Text that is not UTF-8 contains none.
 pub(crate) fn is_one(text: &[u8]) -> bool {
     has_open(text) && std::str::from_utf8(text).is_ok()
 }
 
-/// Whether the bytes contain the start of a placeholder.
+/// Returns whether the bytes contain the start of a placeholder.
 pub(crate) fn has_open(text: &[u8]) -> bool {
     text.windows(OPEN.len()).any(|bytes| bytes == OPEN.as_bytes())
 }
 
-/// Splits a text at its first placeholder: the text before the braces, inside them, and after them.
+/// Splits a text at its first placeholder into the text before the braces, inside them, and after them.
 pub(crate) fn split_place(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once(OPEN)?;
     let (inside, behind) = rest.split_once(CLOSE)?;
     Some((before, inside, behind))
 }
 
-/// Reads a URL. Its path and query may contain placeholders.
+/// Reads a URL whose path and query may contain placeholders.
 pub(crate) fn url(text: &str) -> Result<Uri, String> {
     let host = text.split_once("://").map_or(text, |(_, rest)| rest);
     if host.split(['/', '?']).next().unwrap_or_default().contains(OPEN) {
@@ -91,7 +91,7 @@ pub(crate) fn url(text: &str) -> Result<Uri, String> {
     url::read(&without_blanks(text))
 }
 
-/// Replaces the spaces in a URL's placeholders by colons, so that the URL can be parsed.
+/// Replaces the spaces in the placeholders of a URL with colons, so that the URL can be parsed.
 fn without_blanks(url: &str) -> Cow<'_, str> {
     if !url.contains(OPEN) {
         return Cow::Borrowed(url);
@@ -115,7 +115,7 @@ impl Template {
     /// Compiles a text.
     ///
     /// # Errors
-    /// Returns the reason and its column in the text, if a placeholder is invalid.
+    /// Returns an error if a placeholder is invalid: the reason, and the column in the text.
     pub(crate) fn new(text: &str, place: Place, names: Names<'_>) -> Result<Template, String> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, behind)) = rest.split_once(OPEN) {
@@ -133,13 +133,13 @@ impl Template {
         Ok(Template { pieces })
     }
 
-    /// Creates a template of bytes without placeholders.
+    /// Creates a template from bytes without placeholders.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Template {
         Template { pieces: vec![Piece::Text(bytes.into())] }
     }
 
-    /// Separates the longest piece without placeholders, if it has at least `least` bytes. Returns the template before
-    /// it, the piece, and the template after it.
+    /// Splits the template at its longest piece without placeholders, if this piece has at least `least` bytes.
+    /// Returns the template before the piece, the piece, and the template after it.
     pub(crate) fn around_large(mut self, least: usize) -> (Template, Box<[u8]>, Template) {
         let length = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
@@ -160,12 +160,12 @@ impl Template {
         self.pieces.iter().for_each(|piece| piece.fill(values, to));
     }
 
-    /// The segments of a path that can become `.` or `..`.
+    /// Returns the segments of the path that can become `.` or `..`.
     pub(crate) fn dots(&self) -> Vec<Part> {
         dots::parts(&self.pieces)
     }
 
-    /// The taken values that the template uses, each with its form.
+    /// Returns the extracted values that the template uses, each with its form.
     pub(crate) fn taken(&self) -> impl Iterator<Item = (usize, Form)> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Taken(index, form) => Some((*index, *form)),
@@ -173,12 +173,12 @@ impl Template {
         })
     }
 
-    /// Whether filling the template twice for the same slot gives the same text.
+    /// Returns whether the template gives the same text each time it is filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         self.pieces.iter().all(Piece::is_steady)
     }
 
-    /// The columns that the template uses in this form.
+    /// Returns the columns that the template uses in this form.
     pub(crate) fn columns(&self, form: Form) -> impl Iterator<Item = usize> {
         self.pieces.iter().filter_map(move |piece| match piece {
             Piece::Column(column, its) if *its == form => Some(*column),
@@ -187,7 +187,7 @@ impl Template {
     }
 }
 
-/// Concatenates templates.
+/// Concatenates templates into one.
 impl FromIterator<Template> for Template {
     fn from_iter<I: IntoIterator<Item = Template>>(texts: I) -> Template {
         Template { pieces: texts.into_iter().flat_map(|text| text.pieces).collect() }
@@ -200,7 +200,7 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Parses the text inside a placeholder's braces.
+/// Compiles the text inside the braces of a placeholder.
 fn piece(inside: &str, place: Place, names: Names<'_>) -> Result<Piece, String> {
     let plain = if place == Place::Url { Form::Encoded } else { Form::Plain };
     if let Some(value) = names.value(inside, plain) {
@@ -245,7 +245,7 @@ fn random_text(length: &str) -> Result<Piece, String> {
     length.map(Piece::RandomText).ok_or_else(told)
 }
 
-/// Reads an environment variable once. Its value becomes fixed text.
+/// Reads an environment variable once. The text of the piece is then fixed.
 fn environment(name: &str, place: Place) -> Result<Piece, String> {
     let value = env::var(name).map_err(|_| format!("the environment has no text {name}"))?;
     match place {
@@ -258,11 +258,11 @@ fn environment(name: &str, place: Place) -> Result<Piece, String> {
 }
 
 impl<'a> Names<'a> {
-    /// Returns the piece for the value with this name and form, if there is one.
+    /// Returns the piece for the value with this name, in this form. Returns `None` if there is no such value.
     fn value(self, name: &str, form: Form) -> Option<Piece> {
         let columns = self.data.map(Data::columns).unwrap_or_default();
         let column = columns.iter().position(|column| column == name);
-        // In a URL that has been parsed, colons have replaced the spaces.
+        // In a URL that has been parsed, colons replace the spaces.
         let of_url = || columns.iter().position(|column| with_colons(column) == name);
         let column = column.or_else(of_url).map(|column| Piece::Column(column, form));
         let taken = || self.taken.iter().position(|taken| taken == name);
@@ -275,12 +275,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// An example for a placeholder with an argument; `None` if no such placeholder has this name.
+/// Returns an example for the placeholder with this name, or `None` if no placeholder with an argument has the name.
 fn example(name: &str) -> Option<&'static str> {
     WITH_WORD.iter().find(|(known, _)| *known == name).map(|(_, example)| *example)
 }
 
-/// Describes the error of a word after `raw` or `json` that is not a column.
+/// Describes the error for a word after `raw` or `json` that is not the name of a column.
 fn no_value(name: &str, word: &str, names: Names<'_>) -> String {
     let columns = names.all();
     let told = match near(word, columns.iter().copied()) {
@@ -306,10 +306,10 @@ fn unknown(inside: &str, names: Names<'_>) -> String {
     )
 }
 
-/// The smallest similarity at which a name is suggested for a misspelled word.
+/// The minimum similarity at which a name is suggested for a misspelled word.
 const ALIKE: f64 = 0.75;
 
-/// Returns the name that is most similar to a word, if it is similar enough.
+/// Returns the name that is most similar to a word, or `None` if none is similar enough.
 pub(crate) fn near<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name: &'a str| (strsim::jaro(word, name), name);
     let alike = names.map(likeness).filter(|(likeness, _)| *likeness >= ALIKE);

@@ -1,4 +1,4 @@
-//! Compares two sides of one or more runs: which figures differ by more than chance?
+//! Compares two sides, each of one or more runs: which figures differ by more than chance?
 //!
 //! Each figure has a [confidence interval](crate::recorded::confidence) on each side. The interval of the difference
 //! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If it contains
@@ -17,36 +17,36 @@ use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
 
-/// Times that differ by a smaller share count as equal, because batches store times to two digits.
+/// Times that differ by a smaller share count as equal, because batches store times with two digits.
 const RESOLUTION: f64 = 0.01;
 
-/// The sides, and the comparison of each figure.
+/// Two sides of runs, with the comparison of each figure.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    /// The number of runs of each side.
+    /// The number of runs on each side.
     pub(crate) runs: [usize; 2],
     pub(crate) rows: Vec<Row>,
-    /// All times of each side.
+    /// The sum of the times of all runs on each side.
     pub(crate) times: [Times; 2],
     /// The target of the first run.
     pub(crate) url: String,
-    /// Other differences between the two sides.
+    /// Sentences about other differences between the two sides.
     pub(crate) told: Vec<String>,
     /// Whether a run did not start the requested load.
     pub(crate) is_incomplete: bool,
 }
 
-/// A figure on both sides.
+/// A figure, its value on both sides, and the difference.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) figure: Figure,
     pub(crate) sides: [Option<Estimate>; 2],
-    /// The second side minus the first.
+    /// The second side's value minus the first side's.
     pub(crate) difference: Option<Difference>,
     pub(crate) word: Word,
 }
 
-/// A difference and its interval, in the unit of the figure.
+/// The difference of a figure between the two sides, with its 95 % confidence interval, in the unit of the figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Difference {
     pub(crate) by: f64,
@@ -54,7 +54,7 @@ pub(crate) struct Difference {
     pub(crate) high: f64,
 }
 
-/// The result of comparing a figure: the second side relative to the first.
+/// The result of comparing a figure: how the second side differs from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
     Faster,
@@ -66,7 +66,7 @@ pub(crate) enum Word {
 }
 
 impl Comparison {
-    /// Compares the runs of two sides. Each side has at least one run.
+    /// Compares the runs of two sides. Each side must have at least one run.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Row {
         Row { figure, sides, difference: Some(difference), word }
     }
 
-    /// The difference relative to the first side; `None` if the value of the first side is zero.
+    /// Returns the difference relative to the first side, or `None` if the value of the first side is zero.
     pub(crate) fn relative(&self) -> Option<Difference> {
         let first = self.sides[0].filter(|first| first.value > 0.0)?.value;
         let Difference { by, low, high } = self.difference?;
@@ -133,7 +133,7 @@ impl Word {
         }
     }
 
-    /// The name of the result in JSON.
+    /// Returns the name of the result in JSON.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Word::Faster => "faster",

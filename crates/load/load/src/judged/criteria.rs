@@ -21,15 +21,15 @@
 //!   "order"`.
 //!
 //! Times are as exact as the histograms that store them. Every value is the largest of its bucket (for `min`, the
-//! smallest). A message about a missed criterion shows as many digits as are needed to see the difference.
+//! smallest). A message about a missed criterion shows enough digits to distinguish the value from the limit.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
 //! For a request without a response, only a lower bound of the response time is known: the time until the request was
 //! given up. The response time counts as infinite for `<` and `<=`, and as the lower bound for `>` and `>=`.
 //!
-//! A figure that a run does not have misses every criterion. For example, a limit on the p99 of response times must
-//! fail if no request received a response.
+//! If a run has no value for a figure, every criterion with this figure is missed. For example, a limit on the p99 of
+//! response times must fail if no request received a response.
 
 mod figure;
 mod goal;
@@ -63,13 +63,13 @@ const A_FIGURE_OF_A_LABEL: &str =
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Criterion {
     figure: Figure,
-    /// The label that the figure belongs to; `None` for all requests.
+    /// The label that the figure belongs to, or `None` if it is about all requests.
     label: Option<String>,
     operator: Operator,
     limit: Limit,
 }
 
-/// A requirement, the value of its figure, and a message if the requirement was missed.
+/// A requirement with the value of its figure, and a message if it was missed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Required {
     pub(crate) text: String,
@@ -77,7 +77,7 @@ pub(crate) struct Required {
     pub(crate) missed: Option<String>,
 }
 
-/// A criterion that was missed, and the value of its figure.
+/// A criterion that was missed, with the value of its figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Missed<'run> {
     criterion: &'run Criterion,
@@ -85,43 +85,44 @@ pub(crate) struct Missed<'run> {
 }
 
 impl Criterion {
-    /// Requires at least this share of the requested rate.
+    /// Creates a criterion that requires at least this share of the requested rate.
     pub(crate) fn at_least_ratio(share: f64) -> Criterion {
         let limit = Limit { value: share, text: share.to_string() };
         let figure = Figure::Single(Single::Ratio);
         Criterion { figure, label: None, operator: Operator::AtLeast, limit }
     }
 
-    /// Requires that at most 1 % of requests fail. A search adds this criterion if no other criterion [names
-    /// errors](Criterion::names_errors).
+    /// Creates a criterion that requires that at most 1 % of requests fail. A search adds this criterion if no other
+    /// criterion [names errors](Criterion::names_errors).
     pub(crate) fn default_errors() -> Criterion {
         let limit = Limit { value: 0.01, text: "1%".to_owned() };
         let figure = Figure::Single(Single::Errors);
         Criterion { figure, label: None, operator: Operator::AtMost, limit }
     }
 
-    /// Whether the criterion is about `errors` or `failed` of all requests.
+    /// Returns whether the criterion is about `errors` or `failed` of all requests.
     pub(crate) fn names_errors(&self) -> bool {
         self.label.is_none()
             && matches!(self.figure, Figure::Single(Single::Errors | Single::Failed))
     }
 
-    /// Whether the criterion is about how much of the load was started.
+    /// Returns whether the criterion is about how much of the load was started.
     pub(crate) fn names_load(&self) -> bool {
         self.figure.is_about_load()
     }
 
-    /// Whether the criterion is about the ratio.
+    /// Returns whether the criterion is about the ratio.
     pub(crate) fn names_ratio(&self) -> bool {
         matches!(self.figure, Figure::Single(Single::Ratio))
     }
 
-    /// The part of responses whose times the criterion is about, if any.
+    /// Returns the part of responses whose times the criterion is about, if any.
     pub(crate) fn part(&self) -> Option<Part> {
         self.figure.part()
     }
 
-    /// Whether a higher rate can only break the criterion. If so, there is a highest rate at which it holds.
+    /// Returns whether raising the rate can only break the criterion. If so, there is a highest rate at which it
+    /// holds.
     pub(crate) fn breaks_above_a_rate(&self) -> bool {
         match self.figure.better() {
             Some(Better::Less) => matches!(self.operator, Operator::Below | Operator::AtMost),
@@ -130,22 +131,22 @@ impl Criterion {
         }
     }
 
-    /// Whether the criterion would hold if no request had waited for its start.
+    /// Returns whether the criterion would hold if no request had waited for its start.
     pub(crate) fn holds_without_waiting(&self, figures: &Figures<'_>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         self.figure.is_about_waiting() || without.check(figures).is_none()
     }
 
-    /// The share of requests that decides the criterion: for a 99th percentile, one hundredth. `None` if all requests
-    /// count.
+    /// Returns the share of requests that decides the criterion: one hundredth for a 99th percentile, the limit for
+    /// errors. Returns `None` if all requests count.
     pub(crate) fn deciding_share(&self) -> Option<f64> {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// How many of `requests` requests may fail. With more failures, the criterion cannot hold, whatever happens to the
-    /// others.
+    /// Returns the maximum number of failures among `requests` requests with which the criterion can hold. Returns
+    /// `None` if the criterion does not limit failures of all requests.
     pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
         let most = match self.figure {
             Figure::Single(Single::Errors) => self.limit.value * requests,
@@ -155,7 +156,7 @@ impl Criterion {
         (self.label.is_none() && self.breaks_above_a_rate()).then_some(most)
     }
 
-    /// The name of the figure, with its label.
+    /// Returns the name of the figure, including its label.
     pub(crate) fn name(&self) -> String {
         let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
         format!("{}{}", self.figure, label.unwrap_or_default())
@@ -168,20 +169,20 @@ impl Criterion {
         }
     }
 
-    /// The value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound is known,
-    /// this is the lower bound.
+    /// Returns the value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound
+    /// is known, returns that.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }
 
-    /// The limit, if it is a time.
+    /// Returns the limit, if it is a time.
     pub(crate) fn time_limit(&self) -> Option<Duration> {
         let is_time = self.figure.unit() == Unit::Time;
         let limit = Duration::try_from_secs_f64(self.limit.value * 1e-9);
         limit.ok().filter(|_| is_time)
     }
 
-    /// The value of the figure in a run, for people. Rounding keeps the value on its side of the limit.
+    /// Formats the value of the figure in a run. Rounding keeps the value on its side of the limit.
     pub(crate) fn shown(&self, figures: &Figures<'_>) -> String {
         self.actual(figures).map_or_else(|| "unknown".to_owned(), |value| self.text(value))
     }
@@ -197,7 +198,7 @@ impl Criterion {
         sign.to_owned() + &self.figure.unit().show(value, &self.limit, is_same_side)
     }
 
-    /// Returns `None` if the criterion holds.
+    /// Checks the criterion. Returns `None` if it holds.
     pub(crate) fn check(&self, figures: &Figures<'_>) -> Option<Missed<'_>> {
         let actual = self.actual(figures);
         // The criterion must hold at both ends of the value's range.
@@ -215,12 +216,12 @@ impl Criterion {
     }
 }
 
-/// Describes each criterion that does not hold.
+/// Returns a message for each criterion that does not hold.
 pub(crate) fn missed(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<String> {
     judged(criteria, figures).into_iter().filter_map(|required| required.missed).collect()
 }
 
-/// Judges each criterion.
+/// Checks each criterion against the figures.
 pub(crate) fn judged(criteria: &[Criterion], figures: &Figures<'_>) -> Vec<Required> {
     criteria.iter().map(|criterion| criterion.judged(figures)).collect()
 }

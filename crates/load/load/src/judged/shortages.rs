@@ -1,9 +1,9 @@
-//! Warns about limits of the generator's machine that made requests fail, with advice.
+//! Creates warnings, with advice, about limits of the generator's machine that made requests fail.
 
 use crate::load::shortage::Shortage;
 use crate::recorded::stats::OperationStats;
 
-/// Returns a sentence for each limit that was reached, without a full stop.
+/// Returns a sentence, without a full stop, for each limit that made requests fail.
 pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {
     let mut counts: Vec<(Shortage, u64)> = Vec::new();
     for (kind, count) in &stats.failures {

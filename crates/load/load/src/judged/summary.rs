@@ -24,28 +24,28 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use toml::Table;
 
-/// The figures of a run. The warm-up counts only in the ledger and in the spin time.
+/// The figures of a run. The warm-up is included only in the ledger and in the spin time.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// The target of the run, its machine, and when it began.
+    /// The data that identifies the run: its target, its machine, and its start time.
     pub(crate) title: Title,
-    /// The requested rate; the mean if the rate changed.
+    /// The requested rate per second. If the rate changed, the mean.
     pub(crate) target_hz: f64,
-    /// Operations started per second.
+    /// The number of operations started per second.
     pub(crate) achieved_hz: f64,
-    /// Operations started as a share of the requested ones; at most 1.
+    /// Started operations as a share of the requested ones; at most 1.
     pub(crate) ratio: f64,
-    /// Operations failed per operation started.
+    /// Failed operations as a share of the started ones.
     pub(crate) failed_share: f64,
     /// The duration of the recorded part of the schedule.
     pub(crate) duration: Duration,
     /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
-    /// The operations that were recorded.
+    /// The statistics of the operations that were recorded.
     pub(crate) stats: OperationStats,
     /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
-    /// The pacer's ledger at the end.
+    /// The pacer's ledger at the end of the schedule.
     pub(crate) ledger: Ledger,
     /// The CPU time of the load threads, if the system reports it.
     pub(crate) processor: Option<CpuTime>,
@@ -57,30 +57,30 @@ pub(crate) struct Summary {
     pub(crate) is_closed: bool,
     /// Whether the run was on schedule, and if not, what was too slow.
     pub(crate) verdict: Verdict,
-    /// Reasons why the results are less certain.
+    /// Warnings about conditions that make the results less certain.
     pub(crate) warnings: Vec<String>,
-    /// The reason why the load was incomplete; `None` if it was complete.
+    /// The reason why the load was incomplete, or `None` if it was complete.
     pub(crate) incomplete: Option<String>,
     /// Whether the run was ended early.
     pub(crate) is_cut_short: bool,
     /// The requirements that were missed.
     pub(crate) missed: Vec<String>,
-    /// All requirements.
+    /// All requirements, each with the value of its figure.
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or the reason why it is not possible.
+    /// The comparison with a baseline, or the reason why they cannot be compared.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
-/// Identifies a run.
+/// The data that identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
-    /// The target of the requests.
+    /// The URL of the target.
     pub(crate) url: String,
     /// A hash of the scenario file's text, if the run sent scenarios.
     pub(crate) scenario_hash: Option<String>,
-    /// When the schedule started.
+    /// The time at which the schedule started.
     pub(crate) start: SystemTime,
     /// The values of all options by name.
     pub(crate) settings: Table,
@@ -95,11 +95,11 @@ pub(crate) struct Title {
 /// The data of a finished run.
 #[derive(Debug)]
 pub(crate) struct RunResults<'run> {
-    /// The title of the run.
+    /// The data that identifies the run.
     pub(crate) title: Title,
-    /// The end of the warm-up.
+    /// The end of the warm-up, which is the start of the recorded part.
     pub(crate) recorded_from: Nanos,
-    /// The end of the schedule.
+    /// The state of the run at the end of its schedule.
     pub(crate) run_end: RunEnd,
     /// The rate in slots per second, if the load had a constant rate.
     pub(crate) constant_hz: Option<f64>,
@@ -107,13 +107,13 @@ pub(crate) struct RunResults<'run> {
     pub(crate) is_closed: bool,
     /// The requested load and the operations over time.
     pub(crate) over_time: OverTime,
-    /// The operations that were recorded.
+    /// The statistics of the operations that were recorded.
     pub(crate) stats: &'run OperationStats,
     /// How even the starts were, if there were enough of them.
     pub(crate) gaps: Option<Quality>,
     /// How random the starts were, if Poisson arrivals were requested.
     pub(crate) randomness: Option<Randomness>,
-    /// How the schedule ended; `None` for a node of a fleet, whose remaining slots go to other nodes.
+    /// How the schedule ended. `None` for a node of a fleet, whose remaining slots go to other nodes.
     pub(crate) ending: Option<Ending>,
     /// The goal of the run, and whether the run ended because it was reached.
     pub(crate) goal: Option<(&'run Goal, bool)>,
@@ -131,12 +131,12 @@ pub(crate) struct RunResults<'run> {
     pub(crate) resolved_in: Duration,
 }
 
-/// How a schedule ended.
+/// The state of a schedule at its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     /// Whether the schedule was ended early.
     pub(crate) is_cut_short: bool,
-    /// The number of slots that had not started, although they had been due for longer than a hiccup.
+    /// The number of slots that had not started although they had been due for longer than 10 ms (a hiccup).
     pub(crate) overdue: u64,
 }
 
@@ -150,8 +150,8 @@ impl Summary {
             .unwrap_or_else(|| per_second(run_end.recorded.count, run_end.asked_until - from));
         let achieved_hz = per_second(started, duration);
         let target_hz = if results.is_closed { achieved_hz } else { target_hz };
-        // More slots were required than were due if a late policy gave up time, and fewer if the last interval is
-        // incomplete.
+        // If a late policy gave up time, more slots were required than were due. If the last interval is incomplete,
+        // fewer slots were required.
         let required = run_end.required.max(float(stats.due()));
         let required = if results.is_closed { started } else { required };
         let others = results.meanwhile.map_or(0.0, Meanwhile::of_others);
@@ -171,7 +171,7 @@ impl Summary {
         } else {
             results.ending.map(|_| unrecorded(run_end.at < from).to_owned())
         };
-        // The missing part of the load may have been different, so good findings are dropped.
+        // The missing part of the load may have behaved differently, so good findings are dropped.
         findings.retain(|finding| incomplete.is_none() || !finding.is_well);
         let mut stats = stats.clone();
         if results.is_closed {
@@ -208,30 +208,30 @@ impl Summary {
         }
     }
 
-    /// The confidence intervals of the times.
+    /// Returns the confidence intervals of the times.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(&self.stats, &self.over_time)
     }
 
-    /// The number of items in responses, if items were counted.
+    /// Returns the number of items in all responses, if items were counted.
     pub(crate) fn items(&self) -> Option<u64> {
         let is_looked_for = self.own_times.iter().any(|own| own.part == Part::FirstItem);
         let items = self.stats.traffic.items;
         (items > 0 || is_looked_for).then_some(items)
     }
 
-    /// The verdict in sentences.
+    /// Returns the verdict and its consequences in sentences.
     pub(crate) fn sentence(&self) -> String {
         self.verdict.sentence(&self.stats.lateness)
     }
 
-    /// Whether this check found something that makes the figures doubtful.
+    /// Returns whether this check found something that makes the figures doubtful.
     pub(crate) fn has_caution(&self, check: &str) -> bool {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
 
-    /// Records which criteria are missed. If a criterion is about how much of the load was started, it alone decides
-    /// whether the load was complete, unless nothing was recorded.
+    /// Records which criteria are missed. If a criterion is about how much of the load was started, these criteria
+    /// alone decide whether the load counts as complete, unless nothing was recorded.
     pub(crate) fn require(&mut self, criteria: &[Criterion]) {
         if self.verdict != Verdict::NothingRecorded && criteria.iter().any(Criterion::names_load) {
             self.incomplete = None;
@@ -258,17 +258,17 @@ impl Summary {
         self.required.push(required);
     }
 
-    /// The ratio; `None` if no slot was due.
+    /// Returns the started operations as a share of the requested ones, or `None` if no slot was due.
     pub(crate) fn known_ratio(&self) -> Option<f64> {
         (self.stats.due() > 0).then_some(self.ratio)
     }
 
-    /// The share of operations that failed; `None` if none was started.
+    /// Returns the share of operations that failed, or `None` if no operation was started.
     pub(crate) fn known_errors(&self) -> Option<f64> {
         (self.stats.started() > 0).then_some(self.failed_share)
     }
 
-    /// The figures that criteria can name, without their confidence intervals.
+    /// Returns the figures that criteria can name, without their confidence intervals.
     pub(crate) fn figures(&self) -> Figures<'_> {
         let stats = &self.stats;
         Figures {
@@ -296,7 +296,7 @@ impl Summary {
     }
 }
 
-/// The results of the run's checks of itself.
+/// Returns the findings of all checks of the run.
 fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     let starts = results.randomness.map(checks::poisson);
     let starts = starts.or_else(|| results.gaps.map(checks::even));
@@ -314,14 +314,14 @@ fn findings(results: &RunResults<'_>) -> Vec<Finding> {
     findings.chain(machine.into_iter().flatten()).chain(results.goal.map(sure)).collect()
 }
 
-/// Starts as a share of the required starts; 1 if none was required.
+/// Returns the started operations as a share of the required ones, at most 1. Returns 1 if none was required.
 fn ratio(started: f64, required: f64) -> f64 {
     share(started, required, 1.0).min(1.0)
 }
 
-/// Returns a message if a run was ended with overdue slots, if half of the `required` slots never started, or if half
-/// of the started requests were given up. Slots that fell due just before the end do not count towards the half of the
-/// slots, but the message includes them.
+/// Returns a message if a run was ended early with overdue slots, if at least half of the `required` slots never
+/// started, or if at least half of the started requests were given up. Slots that fell due just before the end do not
+/// count towards the half of the slots, but the message includes them.
 fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats) -> Option<String> {
     let Ending { is_cut_short, overdue } = ending?;
     if is_cut_short && overdue > 0 {
@@ -338,13 +338,13 @@ fn incompleteness(ending: Option<Ending>, required: f64, stats: &OperationStats)
     is_half.then(|| format!("{given_up} of {started} requests were given up before they ended"))
 }
 
-/// The reason why nothing was recorded.
+/// Returns the reason why nothing was recorded.
 fn unrecorded(is_in_warm_up: bool) -> &'static str {
     if is_in_warm_up { "ended before its warm-up was over" } else { "ended before it began" }
 }
 
-/// Returns a warning if threads got less than half of the CPU time that they needed, unless they needed little. The
-/// warning includes the mean time that a response waited for the CPU.
+/// Returns a warning if threads got less than half of the CPU time that they needed, unless they needed less than a
+/// tenth of the duration. The warning includes the mean time that a response waited for the CPU.
 fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option<String> {
     let answers = u32::try_from(stats.completed() + stats.failed()).unwrap_or(u32::MAX);
     let is_scarce = time.wanted >= duration / 10 && time.had < time.wanted / 2;
@@ -357,7 +357,7 @@ fn scarcity(time: CpuTime, duration: Duration, stats: &OperationStats) -> Option
 }
 
 /// Returns a warning if load threads were stopped while at least 1 % of the responses were awaited. The service times
-/// of these include the stop, because the arrival times of the responses are unknown.
+/// of these responses include the stop, because the arrival times of the responses are unknown.
 fn stopping(stats: &OperationStats) -> Option<String> {
     let (answers, most) = stats.stopped;
     is_a_percent(answers, stats).then(|| {
@@ -406,17 +406,17 @@ fn holding(stats: &OperationStats) -> Option<String> {
     })
 }
 
-/// Whether `count` is at least 1 % of the responses.
+/// Returns whether `count` is at least 1 % of the responses.
 fn is_a_percent(count: u64, stats: &OperationStats) -> bool {
     count > 0 && count * 100 >= stats.completed() + stats.failed()
 }
 
-/// A rate over this time; 0 if the time is zero.
+/// Returns the number of slots per second, or 0 if the time is zero.
 fn per_second(slots: f64, time: Duration) -> f64 {
     share(slots, time.as_secs_f64(), 0.0)
 }
 
-/// `part` as a share of `whole`; `otherwise` if `whole` is zero.
+/// Returns `part` as a share of `whole`, or `otherwise` if `whole` is zero.
 fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
     if whole > 0.0 { part / whole } else { otherwise }
 }
@@ -457,13 +457,14 @@ mod tests {
         assert_eq!(told(ending(false, 0), 501.0, &stats).as_deref(), Some(given_up));
         stats.unfinished = 250;
         assert_eq!(told(ending(false, 0), 501.0, &stats), None);
-        // These slots fell due just before the end.
+        // These unstarted slots fell due just before the end.
         stats.skipped = 0;
         stats.unstarted = 600;
         assert_eq!(told(ending(true, 0), 1_101.0, &stats), None);
     }
 
-    /// The summary of a run with lateness caused by the target, by the generator, and by other programs on its CPUs.
+    /// Returns the summary of a run with lateness caused by the target, by the generator, and by other programs on
+    /// its CPUs.
     fn summary(meanwhile: Option<Meanwhile>, quota: Option<Quota>) -> Summary {
         let mut stats = OperationStats::new();
         let wait = Duration::from_secs(1);
@@ -530,7 +531,7 @@ mod tests {
         let mut stats = OperationStats::new();
         let told =
             |had, wanted, stats: &OperationStats| scarcity(CpuTime { had, wanted }, second, stats);
-        // Without responses, no response has waited.
+        // Without responses, no response waited for the CPU.
         assert_eq!(told(second / 8, second / 2, &stats), None);
         stats.service.record_n(1_000_000, 100).unwrap();
         // If each thread has only one session, no response waits for the CPU.

@@ -30,27 +30,27 @@ use std::time::Duration;
 /// The data that the verdict is based on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Operations started as a share of the requested ones.
+    /// Started operations as a share of the requested ones.
     pub(crate) ratio: f64,
     /// The 99th percentile of the wait time.
     pub(crate) wait_p99: Duration,
     /// The 99th percentile of the service time.
     pub(crate) service_p99: Duration,
-    /// The causes of lateness.
+    /// The total lateness, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The share of CPU time that other programs used while the generator waited for the CPU.
+    /// The share of the CPU time that other programs used while the generator waited for the CPU.
     pub(crate) others: f64,
-    /// Operations failed per operation started.
+    /// Failed operations as a share of the started ones.
     pub(crate) failed: f64,
-    /// Operations failed because of limits of the generator's machine, per operation started.
+    /// Operations that failed because of limits of the generator's machine, as a share of the started ones.
     pub(crate) failed_by_generator: f64,
-    /// Think times that ended late, as a share of all that ended.
+    /// Think times that ended late, as a share of all think times that ended.
     pub(crate) late: f64,
 }
 
 impl Evidence {
-    /// Collects the evidence from the records of a run. `ratio` is the share of the requested load that was started.
-    /// `others` is the share of the machine's CPU time that other programs used, not counting idle time.
+    /// Collects the evidence from the statistics of a run. `ratio` is the share of the requested load that was
+    /// started. `others` is the share of other programs in the time in which the machine's CPUs were not idle.
     pub(crate) fn new(stats: &OperationStats, ratio: f64, others: f64) -> Evidence {
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
         Evidence {
@@ -66,7 +66,7 @@ impl Evidence {
     }
 }
 
-/// Whether the run was on schedule, and what was too slow if not.
+/// The verdict on a run: whether it was on schedule, and what was too slow if it was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
@@ -76,13 +76,13 @@ pub(crate) enum Verdict {
     TargetBehind,
     /// This program or its machine was too slow.
     GeneratorBehind,
-    /// Connections were held during think times.
+    /// Too many connections were held during think times.
     ThinkTimes,
-    /// No single cause has two thirds of the lateness.
+    /// No single cause accounts for two thirds of the lateness.
     BothBehind,
-    /// Too many requests failed.
+    /// More than 1 % of the requests failed.
     TargetFailing,
-    /// Too many requests failed, at least half of them because of limits of the generator's machine.
+    /// More than 1 % of the requests failed, at least half of them because of limits of the generator's machine.
     GeneratorFailing,
     /// There was no schedule: each request started when a connection was free.
     ClosedLoop,
@@ -93,11 +93,11 @@ pub(crate) enum Verdict {
 const LEAST_RATIO: f64 = 0.99;
 const MOST_FAILED: f64 = 0.01;
 const MOST_LATE: f64 = 0.01;
-/// The smallest share of the lateness with which a cause alone makes the verdict.
+/// The minimum share of the lateness with which one cause alone decides the verdict.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 impl Verdict {
-    /// The verdict on a run.
+    /// Returns the verdict on a run.
     pub(crate) fn new(evidence: &Evidence) -> Verdict {
         let small = HICCUP.max(evidence.service_p99 / 10);
         let is_in_time = evidence.wait_p99 <= small && evidence.late <= MOST_LATE;
@@ -114,15 +114,15 @@ impl Verdict {
         }
     }
 
-    /// Replaces the verdict of a closed loop, which has no schedule to follow. Failing requests are reported in either
-    /// case.
+    /// If `is_closed`, replaces the verdict with [`Verdict::ClosedLoop`], because a closed loop has no schedule to
+    /// follow. Verdicts about failing requests are kept.
     pub(crate) fn of_closed_loop(self, is_closed: bool) -> Verdict {
         let fails = matches!(self, Verdict::TargetFailing | Verdict::GeneratorFailing);
         if is_closed && !fails { Verdict::ClosedLoop } else { self }
     }
 
-    /// The cause with most of the lateness; `None` if no cause has most. Without any lateness, only the generator can
-    /// be the cause.
+    /// Returns the verdict for the cause of at least two thirds of the lateness, or `None` if no cause reaches two
+    /// thirds. Without any lateness, the cause is the generator.
     fn of_most(lateness: &Lateness) -> Option<Verdict> {
         let [target, resting] =
             [lateness.target_share(), lateness.resting_share()].map(|share| share.unwrap_or(0.0));
@@ -134,12 +134,12 @@ impl Verdict {
         }
     }
 
-    /// Whether the run was on schedule, or a closed loop, and few requests failed.
+    /// Returns whether the run was on schedule, or a closed loop, and at most 1 % of the requests failed.
     pub(crate) fn is_well(self) -> bool {
         matches!(self, Verdict::OnSchedule | Verdict::ClosedLoop)
     }
 
-    /// The verdict in one line, for a run with this lateness.
+    /// Returns the verdict in one line. `lateness` is the lateness of the run.
     pub(crate) fn headline(self, lateness: &Lateness) -> String {
         let text = match self {
             Verdict::BothBehind => return both(lateness),
@@ -169,7 +169,7 @@ impl Verdict {
         text.to_owned()
     }
 
-    /// The verdict in sentences, with its consequences.
+    /// Returns the verdict and its consequences in sentences.
     pub(crate) fn sentence(self, lateness: &Lateness) -> String {
         let consequence = match self {
             Verdict::GeneratorBehind => " The results describe this machine more than the target.",
@@ -182,7 +182,8 @@ impl Verdict {
     }
 }
 
-/// Describes time that the verdict leaves out, if the verdict would differ with this time.
+/// Describes the time that the verdict leaves out, if the verdict would be different with this time. Otherwise
+/// returns an empty string.
 fn left_out(verdict: Verdict, lateness: &Lateness) -> String {
     let names_cause = [Verdict::TargetBehind, Verdict::ThinkTimes].contains(&verdict);
     if !names_cause || Verdict::of_most(lateness).is_some() {
@@ -220,7 +221,7 @@ mod tests {
         ThinkTimes,
     };
 
-    /// The evidence of a run without problems.
+    /// Returns the evidence of a run without problems.
     fn evidence() -> Evidence {
         Evidence {
             ratio: 1.0,

@@ -1,4 +1,4 @@
-//! Judges the run of a whole fleet: its account, and the sum of its nodes' results.
+//! Judges the run of a whole fleet by its account and by the sum of its nodes' results.
 
 use super::criteria::{self, Criterion, Figures};
 use super::verdict::{Evidence, Verdict};
@@ -12,7 +12,7 @@ use nanopace::Shape;
 use nanopace_fleet::{Account, NodeResults, RunStatus};
 use std::time::Duration;
 
-/// The state of a fleet's run, with the results of its nodes.
+/// The state of a fleet's run, with the results that its nodes have reported.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) name: String,
@@ -30,7 +30,8 @@ pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     /// The number of nodes that have reported final results.
     pub(crate) given: usize,
-    /// Nodes that have reported only interim results. The time is the part of the load that these results cover.
+    /// The nodes that have reported only interim results, each with the time of the load up to which these results
+    /// go.
     pub(crate) so_far: Vec<(u16, Duration)>,
     /// The number of results that cannot be read.
     pub(crate) unreadable: usize,
@@ -38,7 +39,7 @@ pub(crate) struct Told {
 
 impl Told {
     fn add(mut self, results: &NodeResults) -> Told {
-        // The node ended without results and without an interim report.
+        // The node ended without any report.
         if results.bytes.is_empty() {
             return self;
         }
@@ -84,22 +85,22 @@ impl Whole {
         self.missed = criteria::missed(criteria, &figures);
     }
 
-    /// The sum of the statistics of all nodes; `None` if no node has reported.
+    /// Returns the sum of the statistics of all nodes, or `None` if no node has reported.
     pub(crate) fn stats(&self) -> Option<&OperationStats> {
         self.told.sum.as_ref().map(|sum| &sum.stats)
     }
 
-    /// The times of the parts of responses on all nodes.
+    /// Returns the times of the parts of responses, summed over all nodes.
     pub(crate) fn own_times(&self) -> &[OwnTimes] {
         self.told.sum.as_ref().map_or(&[], |sum| &sum.own_times)
     }
 
-    /// The requested and the achieved rate.
+    /// Returns the requested and the achieved rate.
     pub(crate) fn rates(&self) -> [f64; 2] {
         rates(&self.account)
     }
 
-    /// The verdict on the slots that nodes have reported. The account contains the lost slots.
+    /// Returns the verdict on the slots that nodes have reported. Lost slots are only in the account.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let stats = self.stats().filter(|stats| stats.due() > 0)?;
         let ratio = float(stats.started()) / float(stats.due());
@@ -107,7 +108,8 @@ impl Whole {
         Some(Verdict::new(&Evidence::new(stats, ratio, 0.0)))
     }
 
-    /// The verdict in a sentence, which also says if the requested load was not started completely.
+    /// Returns the verdict in a sentence. If the verdict is good but the requested load was not started exactly, the
+    /// sentence reports that instead.
     pub(crate) fn sentence(&self) -> Option<String> {
         let stats = self.stats()?;
         let verdict = self.verdict()?;
@@ -117,7 +119,7 @@ impl Whole {
         Some(verdict.sentence(&stats.lateness))
     }
 
-    /// The requested load and the operations over time, summed over all nodes.
+    /// Returns the requested load and the operations over time, summed over all nodes.
     pub(crate) fn over_time(&self) -> OverTime {
         let shape = self.status.shape.parse::<Shape>().ok();
         let asked = |from, to| {
@@ -159,13 +161,13 @@ impl Whole {
         }
     }
 
-    /// Whether each slot was started exactly once, and all requirements hold.
+    /// Returns whether each slot was started exactly once and all requirements hold.
     pub(crate) fn is_well(&self) -> bool {
         self.account.is_exact() && self.missed.is_empty()
     }
 }
 
-/// The requested and the achieved rate.
+/// Returns the requested and the achieved rate.
 pub(crate) fn rates(account: &Account) -> [f64; 2] {
     let seconds = account.span.as_secs_f64();
     let started = account.fired() - account.twice();

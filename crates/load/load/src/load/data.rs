@@ -1,7 +1,7 @@
-//! Reads data for requests: the rows of a CSV or JSON lines file, one row for each slot.
+//! Reads the data that fills requests: the rows of a CSV or JSON lines file, one row per slot.
 //!
-//! The file is read once, before the run, into one buffer. A field takes its bytes and 8 more. A row takes 16 more if
-//! it does not begin on the line after the first line of the previous row.
+//! The file is read once, before the run, into one buffer. A field needs as many bytes as its text, plus 8. A row
+//! needs 16 bytes more if it does not begin on the line after the first line of the previous row.
 
 pub(crate) mod args;
 mod csv;
@@ -22,7 +22,7 @@ pub(crate) use table::Data;
 /// Reads the data file, if the options name one. `seed` determines the order of rows.
 ///
 /// # Errors
-/// Fails if the file cannot be read, is malformed, or contains no row. The message names the line.
+/// Returns an error if the file cannot be read, is malformed, or contains no row. The message names the line.
 pub(crate) fn read(args: &DataArgs, seed: u64) -> anyhow::Result<Option<Data>> {
     let Some(path) = &args.data else { return Ok(None) };
     let mut data = of_file(path).map_err(|told| anyhow::anyhow!("--data: {told:#}"))?;
@@ -36,7 +36,7 @@ fn of_file(path: &Path) -> anyhow::Result<Data> {
     let opened = input::open(path).with_context(|| format!("cannot read {file}"))?;
     let mut reader = BufReader::with_capacity(1 << 16, opened);
     let begin = reader.fill_buf().with_context(|| format!("cannot read {file}"))?;
-    // Some programs begin a file with a byte-order mark.
+    // Some programs write a byte-order mark at the start of a file.
     let first = begin.strip_prefix("\u{feff}".as_bytes()).unwrap_or(begin);
     let is_json = first.trim_ascii_start().starts_with(b"{");
     let mark = begin.len() - first.len();

@@ -1,10 +1,10 @@
-//! Replaces TLS in builds without it. Options and URLs that need TLS cause errors.
+//! Replaces `net/tls.rs` in builds without TLS. Options and URLs that need TLS cause errors.
 
 use super::trust::{Identity, Tls, Trust};
 use anyhow::bail;
 use std::io;
 
-/// This type cannot be created in a build without TLS.
+/// The name of a TLS server. It cannot be created in a build without TLS.
 #[derive(Clone, Debug)]
 pub(crate) enum Name {}
 
@@ -17,11 +17,11 @@ impl Name {
     }
 }
 
-/// This type cannot be created in a build without TLS.
+/// A connector for TLS. It cannot be created in a build without TLS.
 #[derive(Clone, Debug)]
 pub(crate) enum Connector {}
 
-/// A stream without TLS.
+/// A stream, which never uses TLS.
 pub(crate) type Stream<S> = S;
 
 impl Connector {
@@ -32,19 +32,19 @@ impl Connector {
         )
     }
 
-    /// Cannot be called, because `new` always fails.
+    /// Cannot be called, because `new` always returns an error.
     #[expect(clippy::unused_async, reason = "as where there is TLS")]
     pub(crate) async fn connect<S>(&self, _: &Name, _: S) -> io::Result<Stream<S>> {
         match *self {}
     }
 }
 
-/// Returns false: no stream has negotiated HTTP/2.
+/// Returns false, because no stream has negotiated HTTP/2.
 pub(crate) fn speaks_http2<S>(_: &Stream<S>) -> bool {
     false
 }
 
-/// Returns `None`: TLS is never the cause of an error.
+/// Returns `None`, because TLS is never the cause of an error.
 pub(crate) fn reason(_: &io::Error) -> Option<Tls> {
     None
 }

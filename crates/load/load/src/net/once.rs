@@ -38,15 +38,16 @@ const ONCE: [HeaderName; 25] = [
     USER_AGENT,
 ];
 
-/// Whether a request may contain this field only once.
+/// Returns whether a request may contain this field only once.
 pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Rejects a field that must not occur twice. Servers use only one of the two, or reject the request.
+/// Checks that no field occurs twice that may occur only once. Servers use only one of the two values, or reject the
+/// request.
 ///
 /// # Errors
-/// Returns an error about the first such field.
+/// Returns an error about the first field that occurs twice.
 pub(crate) fn check<'a>(names: impl Iterator<Item = &'a HeaderName>) -> anyhow::Result<()> {
     let mut seen = Vec::new();
     for name in names.filter(|name| is_once(name)) {

@@ -22,12 +22,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 pub(crate) use tokio_rustls::client::TlsStream as Stream;
 
-/// The name that a server's certificate must have.
+/// The name that the certificate of a server must contain.
 #[derive(Clone, Debug)]
 pub(crate) struct Name(ServerName<'static>);
 
 impl Name {
-    /// The name for a host: its DNS name, or its address without brackets.
+    /// Creates the name for a host, which is a DNS name, or an address without brackets.
     pub(crate) fn new(host: &str) -> anyhow::Result<Name> {
         let name = ServerName::try_from(host.to_owned());
         name.map(Name)
@@ -67,12 +67,12 @@ impl Debug for Connector {
     }
 }
 
-/// Whether the server has selected HTTP/2.
+/// Returns whether the server has selected HTTP/2.
 pub(crate) fn speaks_http2<S>(stream: &Stream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(b"h2")
 }
 
-/// The reason for a TLS failure, if TLS caused the error.
+/// Returns the reason for a TLS failure, or `None` if TLS did not cause the error.
 pub(crate) fn reason(error: &io::Error) -> Option<Tls> {
     error.get_ref().and_then(|source| source.downcast_ref::<Error>()).map(Tls::from)
 }
@@ -157,7 +157,7 @@ fn roots_of(path: &Path, roots: &mut RootCertStore) -> anyhow::Result<()> {
     certificates(path)?.into_iter().try_for_each(|certificate| Ok(roots.add(certificate)?))
 }
 
-/// Accepts any certificate, but checks that the server has the private key of its certificate.
+/// Verifies no certificate, but checks that the server has the private key of its certificate.
 #[derive(Debug)]
 struct Anyone(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! Defines which certificates the client trusts, the client's own certificate, and the reasons for TLS failures.
+//! Defines which certificates the client trusts, which certificate it presents, and why TLS can fail.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use std::path::Path;
 pub(crate) enum Trust<'a> {
     /// The certificates that the system trusts.
     System,
-    /// Certificates in a PEM file.
+    /// The certificates in a PEM file.
     File(&'a Path),
-    /// Only this PEM certificate, which is that of the embedded target.
+    /// Only this certificate in PEM, which belongs to the embedded target.
     Only(&'a str),
-    /// Every certificate.
+    /// Any certificate.
     Anyone,
 }
 
-/// The client's certificate, for servers that request one.
+/// The certificate that the client presents to servers that request one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity<'a> {
     /// A PEM file with the client's certificate, followed by its intermediate certificates.
     pub(crate) certificate: &'a Path,
-    /// A PEM file with the private key of the certificate. It may be the same file.
+    /// A PEM file with the private key of the certificate. It may be the file of the certificate.
     pub(crate) key: &'a Path,
 }
 
@@ -29,23 +29,23 @@ pub(crate) struct Identity<'a> {
 pub(crate) enum Tls {
     /// The certificate is not signed by a trusted authority.
     Untrusted,
-    /// The certificate is for other names.
+    /// The certificate is valid for other names only.
     OtherName,
-    /// The certificate is not valid now.
+    /// The certificate has expired or is not valid yet.
     Expired,
-    /// The server rejects the client's certificate, or requires one.
+    /// The server rejects the client's certificate, or requires one although the client has none.
     NotKnown,
     /// The server does not speak HTTP/2.
     NoHttp2,
-    /// The server ended the handshake without a reason, for example because of a version, a cipher or a missing
+    /// The server ended the handshake without a reason. Possible reasons are the version, the cipher, or a missing
     /// certificate.
     BrokenOff,
-    /// The server does not use TLS, or shares no version or cipher with the client.
+    /// The server does not use TLS, or does not support a version or a cipher of the client.
     NotAgreed,
 }
 
 impl Tls {
-    /// The reason as text.
+    /// Describes the reason in words.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Tls::Untrusted => "the certificate is not trusted",

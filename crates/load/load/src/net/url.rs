@@ -1,14 +1,14 @@
-//! Reads and checks URLs that requests can be sent to.
+//! Reads and checks the URLs that requests are sent to.
 
 use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, PercentEncode, utf8_percent_encode};
 use std::borrow::Cow;
 use std::fmt::Display;
 
-/// A value, or an error message that contains advice.
+/// A value, or an error message that includes advice.
 pub(crate) type Told<T> = Result<T, String>;
 
-/// The largest number of characters of a URL that an error message shows.
+/// The maximum number of characters of a URL that an error message shows.
 const MOST_SHOWN: usize = 200;
 
 const URL: &str = "write for example http://127.0.0.1:8080/";
@@ -26,19 +26,19 @@ const INVALID: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Percent-encodes the invalid characters in a part of a path or a query.
+/// Percent-encodes the characters in a part of a path or a query that are invalid in a URL.
 pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, INVALID)
 }
 
-/// Splits a URL into its scheme and server, and its path and query.
+/// Splits a URL into two parts: its scheme and server, and its path and query.
 pub(crate) fn server_and_path(url: &str) -> (&str, &str) {
     let server = url.find("://").map_or(0, |scheme| scheme + 3);
     let path = url[server..].find(['/', '?']).map_or(url.len(), |path| server + path);
     url.split_at(path)
 }
 
-/// Reads a URL that requests can be sent to. If the host before the port is missing, it is localhost.
+/// Reads a URL that requests can be sent to. If a port without a host is given, the host is localhost.
 pub(crate) fn read(address: &str) -> Told<Uri> {
     let wrong = |why: &dyn Display| format!("{} {why}; {URL}", shown(address));
     let parsed = with_path(&with_host(address)).parse();
@@ -53,7 +53,7 @@ pub(crate) fn read(address: &str) -> Told<Uri> {
     Ok(url)
 }
 
-/// Adds the host localhost to a URL such as `http://:8080/`.
+/// Inserts the host localhost into a URL such as `http://:8080/`.
 fn with_host(address: &str) -> Cow<'_, str> {
     let begin = address.find("://").map_or(0, |scheme| scheme + 3);
     let authority = address[begin..].split(['/', '?', '#']).next().unwrap_or_default();
@@ -64,7 +64,7 @@ fn with_host(address: &str) -> Cow<'_, str> {
     Cow::Borrowed(address)
 }
 
-/// Adds a path to a URL that has only a query, because hyper needs a path.
+/// Inserts a path into a URL that has only a query, because hyper needs a path.
 fn with_path(address: &str) -> Cow<'_, str> {
     let host = address.find("://").map_or(0, |scheme| scheme + 3);
     match address[host..].find(['/', '?']).map(|place| host + place) {
@@ -75,7 +75,7 @@ fn with_path(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// Formats a URL for an error message, on one line.
+/// Formats a URL as one line of an error message.
 fn shown(address: &str) -> String {
     match address.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{:?}...", &address[..end]),
@@ -83,7 +83,7 @@ fn shown(address: &str) -> String {
     }
 }
 
-/// Whether a port, possibly invalid, follows the host. hyper drops an invalid port without an error.
+/// Returns whether a port follows the host, even an invalid one. hyper drops an invalid port without an error.
 fn has_port(url: &Uri) -> bool {
     let authority = url.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();

@@ -23,11 +23,11 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Show this much of the load [default: all; the first minute if it has no end]
+    /// Show the load up to this time [default: all of it; the first minute if it has no end]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 
-    /// Show at most this many requests
+    /// Show at most this number of requests
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
 

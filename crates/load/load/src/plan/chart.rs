@@ -6,17 +6,17 @@ use crate::console::chart::{eighths, round_up};
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The width of the numbers at the left.
+/// The width of the numbers on the left, in characters.
 const LABEL: usize = 9;
-/// The smallest number of columns for a time label below the chart.
+/// The minimum number of columns for each time label below the chart.
 const MOMENT: u64 = 12;
-/// The round values for the height of a row, within a factor of ten.
+/// The round values for the height of a row, times a power of ten.
 const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
-/// The rate and the number of requests over time.
+/// Displays the rate and the number of requests over time as a text chart.
 #[derive(Debug)]
 pub(crate) struct Chart<'plan> {
-    /// The load to draw.
+    /// The part of the load to draw.
     pub(crate) outline: &'plan Outline,
     /// The width of a line, in characters.
     pub(crate) width: usize,
@@ -34,7 +34,7 @@ impl Display for Chart<'_> {
 }
 
 impl Chart<'_> {
-    /// Draws columns of these heights in `rows` rows.
+    /// Draws columns of these heights, scaled to `rows` rows.
     fn panel(
         &self,
         f: &mut Formatter<'_>,
@@ -43,7 +43,7 @@ impl Chart<'_> {
         label: fn(f64) -> String,
     ) -> fmt::Result {
         let most = heights.iter().copied().fold(0.0, f64::max);
-        // A load without requests also gets an axis.
+        // A load without requests gets an axis, too.
         let each = round_up(if most > 0.0 { most } else { 1.0 } / f64::from(rows), &ROUND);
         for row in (0..rows).rev() {
             let top = f64::from(row + 1) * each;
@@ -70,7 +70,7 @@ impl Chart<'_> {
     }
 }
 
-/// The column at this share of the width.
+/// Returns the index of the column at this share of the width.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of columns")]
 fn at(part: f64, columns: usize) -> usize {
     (part * human::float(columns as u64)).round() as usize

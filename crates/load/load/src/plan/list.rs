@@ -1,4 +1,4 @@
-//! Writes the intended starts, one per line.
+//! Writes the intended starts to a file, one per line.
 
 use crate::console::interrupt::Interrupt;
 use crate::console::{Progress, human};
@@ -6,12 +6,12 @@ use crate::load::schedule::recording::rows::HEADER;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
 
-/// The interval between two progress lines.
+/// The interval between two updates of the progress line.
 const TICK: Duration = Duration::from_secs(1);
 /// The number of starts written between two checks of the clock and the interrupt.
 const BATCH: usize = 4_096;
 
-/// Writes starts until no more are left, or until an interrupt arrives.
+/// Writes starts until there are no more, or until an interrupt arrives.
 pub(crate) fn write(
     mut starts: impl Iterator<Item = Duration>,
     to: impl Write,
@@ -37,7 +37,7 @@ pub(crate) fn write(
     to.flush()
 }
 
-/// Shows the progress, and notices an interrupt.
+/// Shows the progress and checks for an interrupt.
 struct Watch {
     progress: Progress,
     shown: Instant,

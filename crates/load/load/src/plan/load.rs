@@ -6,7 +6,7 @@ use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
 use std::time::Duration;
 
-/// The part of a load without an end that is shown.
+/// The length of the part that is shown of a load without an end.
 const STRETCH: Duration = Duration::from_secs(60);
 
 /// A load whose starts can be generated repeatedly.
@@ -15,9 +15,9 @@ pub(crate) struct PlannedLoad<'plan> {
     pub(crate) schedule: &'plan ScheduleArgs,
     pub(crate) shape: Shape,
     pub(crate) shard: Shard,
-    /// The duration of the load, if it is limited. No request starts at this time or later.
+    /// The limit of the load's duration, if there is one. No request starts at this time or later.
     duration: Option<Duration>,
-    /// The largest number of requests.
+    /// The maximum number of requests of the load.
     requests: u64,
 }
 
@@ -39,13 +39,13 @@ impl PlannedLoad<'_> {
         })
     }
 
-    /// Whether the load has an end.
+    /// Returns whether the load has an end.
     pub(crate) fn has_end(&self) -> bool {
         let is_limited = self.duration.is_some() || self.requests < u64::MAX;
         is_limited || self.schedule.is_replay() || self.shape.duration().is_some()
     }
 
-    /// The intended starts.
+    /// Returns the intended start of each request.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         let starts = self.schedule.starts()?;
         // As in a run, no slot starts at the exact end of the shape.
@@ -55,7 +55,7 @@ impl PlannedLoad<'_> {
         Ok(starts.take_while(move |&start| start < end).take(most))
     }
 
-    /// The end of the part that is shown.
+    /// Returns the end of the part of the load that is shown.
     pub(crate) fn end(&self, arrivals: &Arrivals) -> anyhow::Result<Duration> {
         if self.schedule.is_replay() {
             // The part ends just after the last start.
@@ -66,13 +66,13 @@ impl PlannedLoad<'_> {
         Ok(ends.into_iter().flatten().min().unwrap_or(STRETCH))
     }
 
-    /// The number of requests that start before a moment.
+    /// Returns the number of requests that start before the time `moment`.
     pub(crate) fn count_before(&self, moment: Duration, arrivals: &Arrivals) -> u64 {
         arrivals.starts_before(moment, &self.shape, &self.shard).min(self.requests)
     }
 
-    /// The end of a load that is limited by its number of requests: just after the first start beyond the limit, so
-    /// that n requests take n intervals. Several requests can start at the same time.
+    /// Returns the end of a load that is limited by its number of requests. It is just after the start of the first
+    /// request beyond the limit, so that n requests take n intervals. Several requests can start at the same time.
     fn end_of_requests(&self, arrivals: &Arrivals) -> Option<Duration> {
         let is_too_late = |ns: u64| {
             let moment = Duration::from_nanos(ns);

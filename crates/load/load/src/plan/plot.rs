@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use std::error::Error;
 
 const SIZE: (u32, u32) = (1_000, 640);
-/// The number of columns that time is divided into; each is less than two pixels wide.
+/// The number of columns into which time is divided. Each column is less than two pixels wide.
 const COLUMNS: usize = 600;
 const MOMENTS: u64 = 10;
 const RATE: RGBColor = RGBColor(50, 100, 170);
@@ -21,12 +21,12 @@ type Point = (f64, f64);
 pub(crate) fn svg(outline: &Outline, title: &str) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), outline, title)
-        // The error is converted to a string, which does not borrow the drawing.
+        // The error is converted to a string, because it borrows the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
 
-/// A line with its own panel.
+/// A line of the plot, which has its own panel.
 struct PlotLine {
     points: Vec<Point>,
     name: &'static str,
@@ -58,7 +58,7 @@ fn draw(area: &Panel<'_>, outline: &Outline, title: &str) -> Result<(), Box<dyn 
     Ok(())
 }
 
-/// The points of the rate, which is constant within a column.
+/// Returns the points of the rate line. The rate is constant within a column.
 fn steps(outline: &Outline) -> Vec<Point> {
     let rates = outline.rates(COLUMNS);
     rates.windows(1).zip(moments(outline).windows(2)).fold(Vec::new(), |mut points, (hz, time)| {
@@ -71,7 +71,7 @@ fn sums(outline: &Outline) -> Vec<Point> {
     moments(outline).into_iter().zip(outline.counts(COLUMNS)).collect()
 }
 
-/// The start and end times of columns, in seconds.
+/// Returns the times at which columns begin and end, in seconds.
 fn moments(outline: &Outline) -> Vec<f64> {
     let column = outline.end.as_secs_f64() / human::float(COLUMNS as u64);
     (0..=COLUMNS as u64).map(|index| column * human::float(index)).collect()

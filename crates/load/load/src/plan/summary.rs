@@ -1,18 +1,18 @@
-//! Summarizes the load in a few lines.
+//! Summarizes a planned load in a few lines.
 
 use super::load::PlannedLoad;
 use super::outline::Outline;
 use crate::console::human;
 use std::fmt::{self, Display, Formatter};
 
-/// The number of moments at which the rate is sampled for the lowest and the highest rate.
+/// The number of times at which the rate is sampled to find the lowest and the highest rate.
 const MOMENTS: u64 = 6_000;
-/// The number of columns in which the starts of a recording are counted for these rates.
+/// The number of columns in which the starts of a recording are counted to find these rates.
 const COLUMNS: usize = 100;
 
 /// Displays the load, its duration and its number of requests.
 pub(crate) struct Summary<'plan> {
-    /// The load.
+    /// The load that is planned.
     pub(crate) load: &'plan PlannedLoad<'plan>,
     /// The part of the load that is shown.
     pub(crate) outline: &'plan Outline,
@@ -32,7 +32,7 @@ impl Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// The lowest, the mean and the highest rate, without the randomness of arrivals.
+    /// Returns the lowest, the mean and the highest rate. Random arrivals do not affect them.
     fn rates(&self) -> (f64, f64, f64) {
         let (load, end) = (self.load, self.outline.end);
         let mean = self.outline.rates(1)[0];

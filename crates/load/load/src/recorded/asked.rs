@@ -1,11 +1,11 @@
-//! Counts how much of the load was requested between two moments of a run.
+//! Counts how much of the load was requested between two times of a run.
 
 use nanopace::{Ledger, Nanos};
 
-/// The load from its start to a moment, as the pacer counts it.
+/// The part of the load from its start to some time, as the pacer counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct AskedLoad {
-    /// The number of slots whose intended start is before the moment, if no late policy moves them.
+    /// The number of slots whose intended start is before that time. Shifts by a late policy do not count.
     pub(crate) slots: u64,
     /// The number of slots, including the elapsed fraction of the next slot. For random arrivals, the expected number
     /// of slots.
@@ -13,7 +13,7 @@ pub(crate) struct AskedLoad {
 }
 
 impl AskedLoad {
-    /// The part of the load that came after an earlier moment.
+    /// Returns the part of the load between `earlier` and this one.
     pub(crate) fn since(self, earlier: AskedLoad) -> AskedLoad {
         AskedLoad {
             slots: self.slots.saturating_sub(earlier.slots),
@@ -25,17 +25,17 @@ impl AskedLoad {
 /// The state of a run at the end of its schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunEnd {
-    /// The end of the schedule.
+    /// The time at which the schedule ended.
     pub(crate) at: Nanos,
-    /// The end of the load if it ended; otherwise `at`. A run ends later than its load if the last slot started late.
+    /// The end of the load if it ended, otherwise `at`. A run ends later than its load if the last slot started late.
     pub(crate) asked_until: Nanos,
-    /// The load until then, including the warm-up.
+    /// The load up to `asked_until`, including the warm-up.
     pub(crate) asked: AskedLoad,
-    /// The recorded part of the load.
+    /// The part of the load that was recorded.
     pub(crate) recorded: AskedLoad,
-    /// The number of recorded slots that must have started if none was late.
+    /// The number of recorded slots that must have started if no slot was late.
     pub(crate) required: f64,
-    /// The pacer's ledger when the end was noticed, without time after the end. If the last recorded slot was admitted,
-    /// the ledger ends up to one interval earlier.
+    /// The pacer's ledger when the end was noticed, without the time after the end. If the last recorded slot was
+    /// admitted, the ledger ends up to one interval earlier.
     pub(crate) ledger: Ledger,
 }

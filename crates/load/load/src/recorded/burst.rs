@@ -1,21 +1,22 @@
-//! Computes how long a strictness above 1 would hold slots back in a generator without delays.
+//! Computes how long a strictness above 1 holds slots back in a generator without delays.
 //!
-//! Under such a strictness, slots start when two lines have reached them. The first line is the schedule. The second
-//! line begins at a late slot, and advances faster than the schedule by the strictness. The pacer's second line also
-//! begins at slots that are late because of the generator. The line in this module begins only at slots that had to
-//! wait for the target. All threads share one line, as they share the schedule.
+//! With such a strictness, a slot may start when two moving bounds have both reached it. The first bound is the
+//! schedule. The second bound begins at a late slot, and advances faster than the schedule by the factor of the
+//! strictness. In the pacer, the second bound also begins at slots that are late because of the generator. The bound
+//! in this module, [`BurstLine`], begins only at slots that had to wait for the target. All threads share one
+//! [`BurstLine`], as they share the schedule.
 
 use nanopace::{Nanos, Strictness};
 use std::time::Duration;
 
-/// The second line of a generator without delays.
+/// The second bound of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct BurstLine {
     ratio: f64,
     last: Last,
 }
 
-/// The last slot that has started.
+/// The last slot that has started, as a generator without delays would have started it.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     intended: Nanos,
@@ -30,20 +31,21 @@ impl Last {
 }
 
 impl BurstLine {
-    /// The line for a strictness; `None` unless the strictness is above 1.
+    /// Creates the bound for a strictness. Returns `None` if the strictness is at most 1.
     pub(crate) fn new(strictness: Strictness) -> Option<BurstLine> {
         let last = Last { intended: Nanos::ZERO, start: Nanos::ZERO };
         let line = BurstLine { ratio: strictness.get(), last };
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// How long a slot that has had a connection since `free`, and still waits at `now`, has been held back.
+    /// Returns for how long a slot has been held back that has had a connection since `free` and still waits at
+    /// `now`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }
 
-    /// Records the start of a slot, and returns how long it was held back. This can delay later slots, unless one of
-    /// them has already started.
+    /// Records the start of a slot, and returns for how long the slot was held back. The start moves the bound for
+    /// later slots, unless one of them has already started.
     pub(crate) fn start(&mut self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         let held = self.held(intended, free, now);
         if intended >= self.last.intended {
@@ -61,8 +63,8 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// How long slots, one every 10 ms, are held back by a strictness of 2. Each slot is given with the time at which a
-    /// connection is free and the time at which it starts.
+    /// Returns for how long slots, one every 10 ms, are held back by a strictness of 2. Each slot is given by the
+    /// time at which a connection is free and the time at which the slot starts.
     fn held(slots: &[(u64, u64)]) -> Vec<u128> {
         let mut line = BurstLine::new(Strictness::new(2.0).unwrap()).unwrap();
         let slots = (0..).step_by(10).map(at).zip(slots);

@@ -1,13 +1,13 @@
 //! Computes how certain a percentile is: its 95 % confidence interval, estimated from one run.
 //!
-//! Consecutive response times depend on each other: a request after a slow request also waits. So a run contains less
-//! information than the same number of independent times. The *design effect* says how much less. It is the variance of
-//! the share of times up to the percentile, as measured between batches of the run ([`OverTime::batches`]), divided by
-//! the variance for independent times. If neighbouring batches are still correlated, the design effect is multiplied by
-//! `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and Wilson, *Skart*, 2011). The number of times,
-//! divided by the design effect, is the effective number (Korn and Graubard, 1998). The binomial distribution of that
-//! number gives the two ranks between which the percentile lies. The times at these ranks are the ends of the interval
-//! (Woodruff, 1952).
+//! Consecutive response times depend on each other: a request after a slow request also waits. A run therefore
+//! contains less information than the same number of independent times. The *design effect* is the factor between the
+//! two. It is the variance of the share of times up to the percentile, as measured between batches of the run
+//! ([`OverTime::batches`]), divided by the variance for independent times. If neighbouring batches are still
+//! correlated, the design effect is multiplied by `(1 + r) / (1 - r)`, where `r` is their correlation (Tafazzoli and
+//! Wilson, *Skart*, 2011). The number of times, divided by the design effect, is the effective number of times (Korn
+//! and Graubard, 1998). The binomial distribution of the effective number gives the two ranks between which the
+//! percentile lies. The times at these ranks are the ends of the interval (Woodruff, 1952).
 //!
 //! The simulations in the tests show when the interval is valid: the run must be long compared with the time over which
 //! response times depend on each other. If fewer than ten effective times lie beyond a percentile, its interval is
@@ -24,24 +24,25 @@ use super::stats::OperationStats;
 use crate::console::human::float;
 use hdrhistogram::Histogram;
 
-/// The smallest number of batches for which an interval is computed.
+/// The minimum number of batches for which an interval is computed.
 pub(crate) const LEAST_BATCHES: usize = 4;
 
-/// The number of effective times that must lie beyond a percentile for a reliable interval.
+/// The minimum effective number of times beyond a percentile for a reliable interval.
 const LEAST_BEYOND: f64 = 10.0;
 
 /// Quantiles of the normal distribution: 95 % of the values lie within `Z` standard deviations, and 80 % within `Z_80`.
 pub(crate) const Z: f64 = 1.959_964;
 const Z_80: f64 = 1.281_552;
 
-/// The largest correlation between batches that is used. It is hardly exceeded in a run that is long enough.
+/// The upper limit of the correlation between batches. In a run that is long enough, the correlation rarely exceeds
+/// it.
 const MOST_ALIKE: f64 = 0.8;
 
 /// The 95 % confidence interval of a percentile, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) low: u64,
-    /// `None` if the upper end lies beyond all measured times.
+    /// The upper end of the interval, or `None` if it lies beyond all measured times.
     pub(crate) high: Option<u64>,
     /// Whether there are too few times for a reliable interval.
     pub(crate) is_rough: bool,
@@ -60,17 +61,17 @@ impl<'run> Confidence<'run> {
         Confidence { stats, batches: over_time.batches() }
     }
 
-    /// The wait times, in batches by due time.
+    /// Returns the wait times, in batches by due time.
     pub(crate) fn wait(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.wait), |batch| &batch.due.wait)
     }
 
-    /// The service times, in batches by completion time.
+    /// Returns the service times, in batches by completion time.
     pub(crate) fn service(&self) -> Batched<'_> {
         self.batched(Sample::exact(&self.stats.service), |batch| &batch.brief.service)
     }
 
-    /// The response times, in batches by due time.
+    /// Returns the response times, in batches by due time.
     pub(crate) fn response(&self) -> Batched<'_> {
         self.batched(self.stats.responses(), |batch| &batch.due.response)
     }
@@ -84,7 +85,7 @@ impl<'run> Confidence<'run> {
     }
 }
 
-/// Times, and the same times in batches.
+/// Times as one sample and in batches.
 #[derive(Clone, Debug)]
 pub(crate) struct Batched<'run> {
     pub(crate) sample: Sample<'run>,
@@ -92,15 +93,16 @@ pub(crate) struct Batched<'run> {
 }
 
 impl Batched<'_> {
-    /// The interval of the time at this quantile. `None` for the quantiles 0 and 1, and if there are too few batches.
+    /// Returns the confidence interval of the time at this quantile. Returns `None` for the quantiles 0 and 1, and if
+    /// there are too few batches.
     pub(crate) fn range(&self, quantile: f64) -> Option<Range> {
         let is_inside = quantile > 0.0 && quantile < 1.0 && !self.sample.is_empty();
         let is_known = is_inside && self.batches.len() >= LEAST_BATCHES;
         is_known.then(|| self.range_of(quantile, self.effective(quantile)))
     }
 
-    /// The distance from the time to the farther end of its interval, as a share of the time. `None` if the interval is
-    /// not reliable.
+    /// Returns the distance from the time at this quantile to the farther end of its interval, as a share of that
+    /// time. Returns `None` if the interval is not reliable.
     pub(crate) fn reach(&self, quantile: f64) -> Option<f64> {
         let range = self.range(quantile).filter(|range| !range.is_rough)?;
         let time = self.sample.times.value_at_quantile(quantile);
@@ -108,7 +110,7 @@ impl Batched<'_> {
         Some(float(below.max(above)) / float(time.max(1)))
     }
 
-    /// The interval if the times are worth `effective` independent times.
+    /// Returns the interval if the times contain as much information as `effective` independent times.
     pub(crate) fn range_of(&self, quantile: f64, effective: f64) -> Range {
         let (low, high) = ranks(quantile, effective);
         let most = (high < 1.0).then(|| self.sample.at_most(high)).flatten();
@@ -120,7 +122,7 @@ impl Batched<'_> {
         }
     }
 
-    /// The number of independent times that carry the same information.
+    /// Returns the number of independent times that contain as much information about the time at this quantile.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -128,7 +130,7 @@ impl Batched<'_> {
         effective(if off(&below) < off(&above) { &below } else { &above })
     }
 
-    /// In each batch, the share of times up to `time`, with or without the times in the same bucket.
+    /// Returns the share of times up to `time` in each batch. `with_time` includes the times in the bucket of `time`.
     pub(crate) fn shares(&self, time: u64, with_time: bool) -> Vec<Share> {
         let share = |times: &&Histogram<u64>| {
             let same = if with_time { 0 } else { times.count_at(time) };
@@ -139,7 +141,7 @@ impl Batched<'_> {
     }
 }
 
-/// The number of all times, and the number of those up to a limit.
+/// The number of times up to a limit, and of all times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     pub(crate) counted: f64,
@@ -152,7 +154,7 @@ impl Share {
     }
 }
 
-/// The sum of all batches.
+/// Returns the sum of the shares of all batches.
 pub(crate) fn whole(shares: &[Share]) -> Share {
     shares.iter().fold(Share::default(), |sum, share| Share {
         counted: sum.counted + share.counted,
@@ -160,12 +162,12 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// The number of independent times that carry the same information as all batches.
+/// Returns the number of independent times that contain as much information as all batches.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }
 
-/// The variance of a share, divided by the variance for independent times; at least 1.
+/// Returns the variance of a share divided by the variance for independent times; at least 1.
 fn design_effect(shares: &[Share]) -> f64 {
     let whole = whole(shares);
     let independent = whole.part() * (1.0 - whole.part()) * whole.all;
@@ -173,7 +175,7 @@ fn design_effect(shares: &[Share]) -> f64 {
     if independent > 0.0 { (variance / independent).max(1.0) } else { 1.0 }
 }
 
-/// The variance of the sum of `counted` over all batches, where `all` of each batch is known.
+/// Returns the variance of the sum of `counted` over all batches, where `all` of each batch is known.
 pub(crate) fn variance(shares: &[Share]) -> f64 {
     let part = whole(shares).part();
     let off: Vec<f64> = shares.iter().map(|share| share.counted - part * share.all).collect();
@@ -187,9 +189,9 @@ pub(crate) fn variance(shares: &[Share]) -> f64 {
     squares * batches / (batches - 1.0) * (1.0 + alike) / (1.0 - alike)
 }
 
-/// The two ranks, as shares, between which the time at `quantile` lies: 2.5 % and 97.5 % of a binomial distribution of
-/// `effective` times. Uses the first terms of the Cornish-Fisher expansion, and adds half a time because the
-/// distribution has steps.
+/// Returns the two ranks, as shares, between which the time at `quantile` lies: the 2.5 % and the 97.5 % quantile of
+/// a binomial distribution of `effective` times. Uses the first terms of the Cornish-Fisher expansion, and adds half
+/// a time because the distribution has steps.
 fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     let deviation = (quantile * (1.0 - quantile) / effective).sqrt();
     let middle = quantile + (Z * Z - 1.0) * (1.0 - 2.0 * quantile) / (6.0 * effective);
@@ -197,8 +199,8 @@ fn ranks(quantile: f64, effective: f64) -> (f64, f64) {
     (middle - reach, middle + reach)
 }
 
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3 degrees of
-/// freedom, and less for more.
+/// Returns the 97.5 % quantile of Student's t-distribution (Abramowitz and Stegun, 26.7.5). The error is 1 % for 3
+/// degrees of freedom, and less for more degrees.
 pub(crate) fn student(degrees: f64) -> f64 {
     let z = Z;
     let terms = [
@@ -209,7 +211,7 @@ pub(crate) fn student(degrees: f64) -> f64 {
     terms.iter().rev().fold(0.0, |sum, term| (sum + term) / degrees) + z
 }
 
-/// Converts a number of batches for calculations.
+/// Converts a count to a float. Counts above `u32::MAX` become infinite.
 pub(crate) fn float_of(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }

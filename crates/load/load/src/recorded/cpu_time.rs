@@ -1,9 +1,9 @@
-//! Measures the CPU time that the load threads used and needed. This distinguishes a slow target from a generator that
-//! lacks CPU time.
+//! Measures the CPU time that the load threads used and needed. It shows whether the target was slow or the generator
+//! lacked CPU time.
 
 use std::time::Duration;
 
-/// The CPU time of a thread, or the sum for several threads.
+/// The CPU time of a thread, or the sum over several threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CpuTime {
     /// The time in which the thread ran.
@@ -13,12 +13,12 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// The time in which the thread was ready to run, but did not run.
+    /// Returns the time in which the thread was ready to run but did not run.
     pub(crate) fn queued(self) -> Duration {
         self.wanted.saturating_sub(self.had)
     }
 
-    /// The time since `earlier`.
+    /// Returns the CPU time since an `earlier` reading.
     pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime {
             had: self.had.saturating_sub(earlier.had),
@@ -27,12 +27,12 @@ impl CpuTime {
     }
 }
 
-/// The CPU time of each thread since `then`.
+/// Returns the CPU time of each thread since the earlier readings `then`.
 pub(crate) fn since(now: &[CpuTime], then: &[CpuTime]) -> Vec<CpuTime> {
     now.iter().zip(then).map(|(now, then)| now.since(*then)).collect()
 }
 
-/// The sum for all threads. `None` if there are no values.
+/// Returns the sum over all threads, or `None` if there are no threads.
 pub(crate) fn sum(times: Vec<CpuTime>) -> Option<CpuTime> {
     let add = |a: CpuTime, b: CpuTime| CpuTime { had: a.had + b.had, wanted: a.wanted + b.wanted };
     times.into_iter().reduce(add)

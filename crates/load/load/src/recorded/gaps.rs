@@ -1,22 +1,23 @@
-//! Measures how even the starts are, independent of their mean rate.
+//! Measures how even the starts are, independently of their mean rate.
 //!
-//! Starts in clumps can have exactly the right mean rate. So each gap between two consecutive starts of all workers is
-//! compared with the load requested during the gap, which should be one slot.
+//! Starts in clumps can have exactly the right mean rate. Therefore each gap between two consecutive starts of all
+//! workers is compared with the load requested during the gap, which should be one slot.
 
-/// Judges the gaps between starts. Starts must be given in order.
+/// Measures the gaps between starts. Starts must be recorded in order.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// The number of slots that had been requested at the last start.
+    /// The number of slots that had been requested by the time of the last start.
     last: Option<f64>,
     count: f64,
     near: f64,
-    /// The mean of the gaps, in slots, and the sum of squared distances from the mean. (Welford's method needs no
-    /// second pass and avoids cancellation.)
+    /// The mean of the gaps, in slots. It is updated by Welford's method, which needs no second pass and avoids
+    /// cancellation.
     mean: f64,
+    /// The sum of the squared distances of the gaps from their mean.
     squares: f64,
 }
 
-/// How even the gaps are.
+/// How even the gaps between starts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quality {
     /// The share of gaps within 25 % of nominal.
@@ -26,13 +27,13 @@ pub(crate) struct Quality {
 }
 
 impl Gaps {
-    /// Excludes the gap between the last start and the next one, because the load changes in between.
+    /// Excludes the gap between the last start and the next one, because the load changes in this gap.
     pub(crate) fn cut(&mut self) {
         self.last = None;
     }
 
-    /// Records the next start, which is not before the previous one. `asked` is the number of slots that were requested
-    /// before this start, including fractions.
+    /// Records the next start, which is not before the previous one. `asked` is the number of slots, including
+    /// fractions, that were requested before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(asked - last);
@@ -49,7 +50,7 @@ impl Gaps {
         self.squares += distance * (relative - self.mean);
     }
 
-    /// The quality so far. `None` before the second start, or if all starts are at the same moment.
+    /// Returns the quality so far, or `None` before the second start or if all starts are at the same time.
     pub(crate) fn quality(&self) -> Option<Quality> {
         (self.mean > 0.0).then(|| Quality {
             within_25_percent: self.near / self.count,
@@ -63,14 +64,14 @@ mod tests {
     use super::*;
     use crate::console::human::float;
 
-    /// Records starts, given in microseconds, of a load of `hz` slots per second.
+    /// Records starts, given in microseconds, under a load of `hz` slots per second.
     fn show(gaps: &mut Gaps, hz: f64, starts_us: &[u64]) {
         for us in starts_us {
             gaps.start(float(*us) * hz * 1e-6);
         }
     }
 
-    /// The quality of starts, given in microseconds, at 100/s, where the nominal gap is 10 000 us.
+    /// Returns the quality of starts, given in microseconds, under a load of 100/s, whose nominal gap is 10 000 us.
     fn quality(starts_us: &[u64]) -> Option<Quality> {
         let mut gaps = Gaps::default();
         show(&mut gaps, 100.0, starts_us);

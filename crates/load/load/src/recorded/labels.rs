@@ -5,18 +5,18 @@ use super::percentiles::{Sample, record};
 use crate::load::details::Traffic;
 use hdrhistogram::Histogram;
 
-/// The largest number of labels. Operations with further labels are counted together.
+/// The maximum number of labels. Operations with other labels are counted together.
 const MOST: usize = 100;
 
-/// The name under which operations with further labels are reported.
+/// The name under which operations beyond the first [`MOST`] labels are reported.
 const OTHERS: &str = "others";
 
 /// The operations of each label, in the order in which the labels first occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The ended operations with one label. Times have only two digits, because each thread stores them for each label, and
-/// all of them are added up several times a second.
+/// The ended operations with one label. Times have only two digits, because each thread stores histograms for each
+/// label, and the histograms of all threads are added several times a second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
@@ -32,7 +32,7 @@ pub(crate) struct Labelled {
 }
 
 impl Labels {
-    /// Makes these labels be reported even if none of their operations has ended.
+    /// Marks these labels as expected: they are reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;
@@ -53,12 +53,12 @@ impl Labels {
         labelled.traffic += details.traffic;
     }
 
-    /// Adds the counts of `others`.
+    /// Adds the counts of the labels in `others`.
     pub(crate) fn add(&mut self, others: &Labels) {
         others.iter().for_each(|other| self.add_one(other));
     }
 
-    /// Adds the counts of another record of one label.
+    /// Adds the counts of one label from another record.
     pub(crate) fn add_one(&mut self, other: &Labelled) {
         let labelled = self.labelled(&other.label);
         for (sum, part) in
@@ -73,7 +73,7 @@ impl Labels {
         labelled.is_expected |= other.is_expected;
     }
 
-    /// Resets all counts, and keeps the memory.
+    /// Resets all counts, but keeps the memory.
     pub(crate) fn clear(&mut self) {
         for labelled in self.0.iter_mut().filter(|labelled| !labelled.response.is_empty()) {
             labelled.histograms().into_iter().for_each(Histogram::reset);
@@ -81,7 +81,7 @@ impl Labels {
         }
     }
 
-    /// The labels with at least one ended operation, and the labels that are expected.
+    /// Returns the labels with at least one ended operation, and the expected labels.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Labelled> {
         self.0.iter().filter(|labelled| labelled.is_expected || !labelled.response.is_empty())
     }
@@ -116,17 +116,17 @@ impl Labelled {
         [&mut self.service, &mut self.response, &mut self.bounds]
     }
 
-    /// The number of operations that completed.
+    /// Returns the number of operations that completed.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// The number of operations that failed.
+    /// Returns the number of operations that failed.
     pub(crate) fn failed(&self) -> u64 {
         self.bounds.len()
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
@@ -140,7 +140,7 @@ pub(crate) mod tests {
     use crate::recorded::operation::Answer;
     use nanopace::Nanos;
 
-    /// An operation with this label that took `ms` milliseconds.
+    /// Returns an operation with this label that took `ms` milliseconds.
     pub(crate) fn ended(label: &'static str, is_well: bool, ms: u64) -> Operation {
         let outcome = if is_well { Ok(()) } else { Err(FailureKind::new("refused")) };
         let traffic = Traffic { read: 2, written: 1, items: 4, retried: 1 };
@@ -150,7 +150,7 @@ pub(crate) mod tests {
         Operation { intended_start: Nanos::ZERO, end, answer }
     }
 
-    /// For each label, the numbers of completed operations, failed operations, and items.
+    /// Returns the number of completed operations, of failed operations, and of items, for each label.
     fn counts(labels: &Labels) -> Vec<(&str, u64, u64, u64)> {
         fn count(it: &Labelled) -> (&str, u64, u64, u64) {
             (&it.label, it.completed(), it.failed(), it.traffic.items)

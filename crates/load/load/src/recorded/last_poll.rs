@@ -1,8 +1,8 @@
 //! Tracks when a load thread last polled for responses, and for how long it could not poll.
 //!
-//! A response may have arrived at any time since the thread last polled without finding one. If a thread sleeps until
-//! something happens, the response arrives when the thread wakes. But a thread that was stopped, was busy, or waited
-//! for the CPU finds responses that arrived earlier. All of that time counts as the generator's, because the target may
+//! A response may have arrived at any time since the thread last polled without finding it. If a thread sleeps until
+//! something happens, it wakes when the response arrives. But a thread that was stopped, was busy, or waited for the
+//! CPU finds responses that arrived earlier. All of that time is attributed to the generator, because the target may
 //! have responded at its beginning.
 //!
 //! A sleeping thread wakes for a **beat** every 10 ms. If the beat is late, the thread could not poll in the meantime.
@@ -18,44 +18,46 @@ use super::think_times::HICCUP;
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The longest time that a thread sleeps.
+/// The maximum time for which a thread sleeps.
 pub(crate) const BEAT: Duration = Duration::from_millis(10);
-/// A thread whose beat is late by more than this is stuck.
+/// The delay of a beat above which its thread is stuck.
 pub(crate) const STUCK: Duration = Duration::from_secs(1);
-/// The inaccuracy of timers.
+/// The maximum inaccuracy of timers.
 const GRACE: Duration = Duration::from_millis(2);
-/// A thread was stopped if more than this much time has no other explanation.
+/// The minimum unexplained time after which a thread counts as stopped.
 const UNEXPLAINED: Duration = Duration::from_millis(8);
-/// A poll that takes longer than this has slept.
+/// The minimum duration of a poll in which the thread has slept.
 const AT_ONCE: Duration = Duration::from_micros(5);
 
 /// The state of a thread that polls for responses in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// The time since which the thread has slept; `None` if it is awake.
+    /// The time since which the thread has slept, or `None` if it is awake.
     asleep: Option<Nanos>,
     /// The time at which the thread last woke.
     woke: Nanos,
     /// The earliest possible arrival time of responses that the thread finds before it sleeps again.
     looked: Nanos,
-    /// Like `looked`, but after a stop just before the thread woke, this is the end of the stop.
+    /// The same as `looked`, except after a stop just before the thread woke: then it is the end of the stop.
     counted: Nanos,
     /// The latest time at which the thread wakes for its beat.
     due: Nanos,
     /// The total time for which the thread was stopped.
     stopped: Duration,
-    /// The thread's CPU time at the last beat, and the number of times that it has woken since then.
+    /// The thread's CPU time at the last beat.
     processor: CpuTime,
+    /// The number of times that the thread has woken since the last beat.
     wakes: u32,
     /// The mean time that the thread waited for the CPU at each wake-up before the last beat.
     queued: Duration,
-    /// The total times for which the thread had waited for the CPU and been stopped, when it was last on time.
+    /// The total times for which the thread had waited for the CPU and had been stopped when it last started an
+    /// operation on time.
     in_time: [Duration; 2],
-    /// Whether the thread makes one blocking call at a time, and waits for nothing else.
+    /// Whether the thread makes one blocking call at a time and waits for nothing else.
     blocks: bool,
 }
 
-/// The time at which a request was sent, and the total time for which its thread had been stopped before.
+/// The time at which a request was sent, and the total time for which its thread had been stopped before that.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     at: Nanos,
@@ -63,7 +65,7 @@ pub(crate) struct Sent {
 }
 
 impl LastPoll {
-    /// The state of a thread that is awake and has not had a beat.
+    /// Creates the state of a thread that is awake and has not had a beat.
     pub(crate) fn new(now: Nanos) -> LastPoll {
         LastPoll {
             asleep: None,
@@ -80,13 +82,13 @@ impl LastPoll {
         }
     }
 
-    /// Marks the thread as waiting inside of its calls, one at a time. Such a thread finds each response when it
+    /// Marks the thread as waiting inside its calls, one at a time. Such a thread finds each response when it
     /// arrives.
     pub(crate) fn blocks(&mut self) {
         self.blocks = true;
     }
 
-    /// Records that the thread goes to sleep. `processor` returns the CPU time that it has used.
+    /// Records that the thread goes to sleep. `processor` returns the thread's CPU time.
     pub(crate) fn sleeps(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         if self.is_stop(now - self.woke, processor) {
             self.stopped += now - self.woke;
@@ -95,10 +97,10 @@ impl LastPoll {
         self.asleep = Some(now);
     }
 
-    /// Records that the thread wakes. `processor` returns the CPU time that it has used.
+    /// Records that the thread wakes. `processor` returns the thread's CPU time.
     pub(crate) fn wakes(&mut self, now: Nanos, processor: impl FnOnce() -> CpuTime) {
         let slept = self.asleep.take().map_or(Duration::ZERO, |since| now - since);
-        // If the poll did not sleep, the responses that it found have arrived since the thread last woke.
+        // If the poll did not sleep, the responses that it found arrived after the thread last woke.
         let looked = if slept > AT_ONCE { now.min(self.due) } else { self.woke };
         self.counted = looked;
         if self.is_stop(now - looked, processor) {
@@ -109,25 +111,25 @@ impl LastPoll {
         self.wakes += 1;
     }
 
-    /// Records a beat of the thread, which has used this CPU time. Another beat will follow.
+    /// Records a beat of the thread. `processor` is the thread's CPU time. Another beat will follow.
     pub(crate) fn beat(&mut self, now: Nanos, processor: CpuTime) {
         self.queued = processor.since(self.processor).queued() / self.wakes.max(1);
         (self.processor, self.wakes) = (processor, 0);
         self.due = now + BEAT + GRACE;
     }
 
-    /// Whether the thread's beat is late by more than [`STUCK`] plus `allowed`, so that it may never come.
+    /// Returns whether the thread's beat is late by more than [`STUCK`] plus `allowed`. Such a beat may never come.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }
 
-    /// The mean time that the thread waits for the CPU at each wake-up.
+    /// Returns the mean time that the thread waited for the CPU at each wake-up, as of the last beat.
     pub(crate) fn queued(&self) -> Duration {
         self.queued
     }
 
-    /// How much of a delay `late` may be due to waiting for the CPU since the thread was last on time. Time for which
-    /// the thread was stopped is subtracted from the delay first.
+    /// Returns the part of a delay `late` that may be due to waiting for the CPU since the thread was last on time.
+    /// The time for which the thread was stopped is subtracted from the delay first.
     pub(crate) fn queued_of(&self, late: Duration) -> Duration {
         let [queued, stopped] = self.lost();
         let [then_queued, then_stopped] = self.in_time;
@@ -135,19 +137,20 @@ impl LastPoll {
         unstopped.min(queued.saturating_sub(then_queued))
     }
 
-    /// Records that the thread starts an operation, which is late by this time because of the thread.
+    /// Records that the thread starts an operation. `late` is the part of its lateness that the thread caused.
     pub(crate) fn starts(&mut self, late: Duration) {
         if late <= HICCUP {
             self.in_time = self.lost();
         }
     }
 
-    /// The total times for which the thread has waited for the CPU and been stopped.
+    /// Returns the total time for which the thread has waited for the CPU, and the total time for which it was
+    /// stopped.
     fn lost(&self) -> [Duration; 2] {
         [self.processor.queued(), self.stopped]
     }
 
-    /// The time up to which all arrived responses have been found by `now`.
+    /// Returns the time up to which all arrived responses have been found, as of `now`.
     pub(crate) fn looked_until(&self, now: Nanos) -> Nanos {
         if self.blocks || self.asleep.is_some() { now.min(self.due) } else { self.looked }
     }
@@ -157,20 +160,21 @@ impl LastPoll {
         Sent { at: now, stopped: self.stopped }
     }
 
-    /// How long the thread has been stopped since a request was sent.
+    /// Returns for how long the thread has been stopped since a request was sent.
     pub(crate) fn stopped_since(&self, sent: Sent) -> Duration {
         self.stopped.saturating_sub(sent.stopped)
     }
 
-    /// The part of a request's service time that the target caused, for a response found at `now`. The rest may be due
-    /// to the generator.
+    /// Returns the part of a request's service time that is attributed to the target, for a response found at `now`.
+    /// The generator may have caused the rest.
     pub(crate) fn busy(&self, sent: Sent, now: Nanos) -> Duration {
         let counted = if self.blocks { now } else { self.counted };
         let unseen = now - counted.max(sent.at).min(now);
         (now - sent.at).saturating_sub(unseen + self.stopped_since(sent) + self.queued)
     }
 
-    /// Whether at least this much time has passed in which the thread neither ran nor waited for the CPU.
+    /// Returns whether the thread was stopped: whether it neither ran nor waited for the CPU for more than
+    /// [`UNEXPLAINED`] of the time `passed`.
     fn is_stop(&self, passed: Duration, processor: impl FnOnce() -> CpuTime) -> bool {
         passed > UNEXPLAINED
             && passed.saturating_sub(processor().since(self.processor).wanted) > UNEXPLAINED
@@ -194,7 +198,7 @@ mod tests {
         assert_eq!(last_poll.queued_of(ms(300)), Duration::ZERO);
         last_poll.beat(Nanos::ZERO, queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(100));
-        // Meanwhile, the thread was stopped for 250 ms.
+        // After that, the thread was stopped for 250 ms.
         last_poll.sleeps(Nanos::ZERO, || queued(600));
         last_poll.wakes(Nanos::ZERO + BEAT + GRACE + ms(250), || queued(600));
         assert_eq!(last_poll.queued_of(ms(300)), ms(50));

@@ -5,21 +5,22 @@
 //! real ones: the connections of such a generator, with the same slots and the same service times. The time that a slot
 //! waits for a free ideal connection is attributed to the target, and the rest to the generator.
 //!
-//! Under a strictness above 1, the schedule itself holds slots back, to make up for lost time slowly. The time for
-//! which a generator without delays would hold a slot back is counted separately: see [`burst`](super::burst). Such a
-//! slot is late because the target was late before.
+//! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually.
+//! The time for which a generator without delays would hold a slot back is counted separately: see
+//! [`burst`](super::burst). Such a slot is late because the target caused lateness before.
 //!
-//! A schedule that stopped, or gave slots up, is moved to later times. The ideal connections are moved with it, so the
-//! backlog at that time remains. A generator without delays would give up fewer slots, so the ideal connections are
-//! moved by less: never so far that they would start a slot later than the real connections.
+//! A schedule that stopped, or that gave up slots, is moved to later times. The ideal connections are moved too, so
+//! their backlog at that time remains. A generator without delays would give up fewer slots, so the ideal connections
+//! are moved by less: never so far that they would start a slot later than the real connections.
 //!
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several servers (*On the theory
 //! of queues with many servers*, 1955): a slot takes the connection that is free first, and keeps it for its service
 //! time.
 //!
 //! A call may *rest* between its requests, as scenarios do for think times. For such calls, there is a second set of
-//! ideal connections, to a target that responds at once. If a slot has to wait even for these, there are too few
-//! connections. If a rest ends late, its next request is late, which also counts as the generator's lateness.
+//! ideal connections, to a target that responds at once. If a slot has to wait even for a connection of this set,
+//! there are too few connections. If a rest ends late, the next request of the call is late. This also counts as the
+//! generator's lateness.
 
 use super::burst::BurstLine;
 use nanopace::Nanos;
@@ -28,30 +29,30 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// Seconds of lateness, summed over slots.
+/// The lateness of one or more slots, divided by cause. All values are in seconds, summed over slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Lateness {
-    /// Waiting for a free connection.
+    /// Time spent waiting for a free connection.
     pub(crate) target: f64,
-    /// Delays of this program and its machine.
+    /// Delays that this program or its machine caused.
     pub(crate) generator: f64,
-    /// The part of the generator's lateness that was spent waiting for the CPU.
+    /// The part of `generator` that was spent waiting for the CPU.
     #[serde(default)]
     pub(crate) queued: f64,
-    /// Holding back by a strictness above 1, because the target caused lateness before.
+    /// Time for which a strictness above 1 held slots back, because the target had caused lateness before.
     pub(crate) held: f64,
-    /// Waiting for a connection that was held by a resting call.
+    /// Time spent waiting for a connection that was held by a resting call.
     #[serde(default)]
     pub(crate) resting: f64,
 }
 
 impl Lateness {
-    /// The sum of all causes.
+    /// Returns the total over all causes.
     pub(crate) fn total(&self) -> f64 {
         self.target + self.generator + self.held + self.resting
     }
 
-    /// The share of each cause. Empty if there was no lateness.
+    /// Returns the share of each cause, or an empty list if there was no lateness.
     pub(crate) fn shares(&self) -> Vec<(&'static str, f64)> {
         let causes = [
             ("target", self.target),
@@ -63,7 +64,7 @@ impl Lateness {
         causes.map(|(cause, seconds)| (cause, seconds / self.total())).collect()
     }
 
-    /// The sum of two records.
+    /// Returns the sum of this lateness and `other`.
     pub(crate) fn plus(self, other: Lateness) -> Lateness {
         Lateness {
             target: self.target + other.target,
@@ -74,7 +75,7 @@ impl Lateness {
         }
     }
 
-    /// The lateness of `slots` slots that are as late as this one.
+    /// Returns the total lateness of `slots` slots that are each as late as this one.
     pub(crate) fn times(self, slots: f64) -> Lateness {
         let Lateness { target, generator, queued, held, resting } = self;
         let [target, generator, queued, held, resting] =
@@ -82,24 +83,25 @@ impl Lateness {
         Lateness { target, generator, queued, held, resting }
     }
 
-    /// The lateness without this share of the time that was spent waiting for the CPU.
+    /// Returns the lateness without a `share` of the time that was spent waiting for the CPU.
     pub(crate) fn without_queued(self, share: f64) -> Lateness {
         let queued = self.queued * share;
         Lateness { generator: self.generator - queued, queued: self.queued - queued, ..self }
     }
 
-    /// The lateness if this much of the generator's part was spent waiting for the CPU.
+    /// Returns the lateness if `queued` of the generator's part was spent waiting for the CPU.
     pub(crate) fn with_queued(self, queued: Duration) -> Lateness {
         Lateness { queued: queued.as_secs_f64().min(self.generator), ..self }
     }
 
-    /// Reattributes this much of the target's lateness to calls that rested.
+    /// Moves up to `rests` of the target's lateness to `resting`.
     pub(crate) fn but_for_rests(self, rests: Duration) -> Lateness {
         let resting = rests.as_secs_f64().min(self.target);
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot in the proportions of the causes. Holding back counts as the target's.
+    /// Splits `seconds` that belong to no slot in proportion to the causes. Time for which slots were held back
+    /// counts as the target's.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -110,17 +112,18 @@ impl Lateness {
         Lateness { target: seconds - generator - resting, generator, queued, held: 0.0, resting }
     }
 
-    /// The target's share; `None` if there was no lateness. Slots that were held back are late because of the target.
+    /// Returns the target's share, or `None` if there was no lateness. The share includes the time for which slots
+    /// were held back, because the target caused it.
     pub(crate) fn target_share(&self) -> Option<f64> {
         self.share(self.target + self.held)
     }
 
-    /// The share of waiting for the CPU; `None` if there was no lateness.
+    /// Returns the share of the time spent waiting for the CPU, or `None` if there was no lateness.
     pub(crate) fn queued_share(&self) -> Option<f64> {
         self.share(self.queued)
     }
 
-    /// The share of resting calls; `None` if there was no lateness.
+    /// Returns the share of the time spent waiting for resting calls, or `None` if there was no lateness.
     pub(crate) fn resting_share(&self) -> Option<f64> {
         self.share(self.resting)
     }
@@ -134,36 +137,36 @@ impl Lateness {
 /// The simulated connections of a generator without delays.
 #[derive(Debug)]
 pub(crate) struct IdealConnections {
-    /// The times since which unused connections are free, on a schedule that was never moved.
+    /// The times since which unused connections are free, on a schedule that is never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// The part of the real schedule's forfeited time that the ideal generator forfeits too.
+    /// The part of the time that the real schedule gave up which the ideal generator gives up too.
     given_up: Duration,
-    /// By how much the last slot started later than in the ideal generator.
+    /// The time by which the last slot started later than in the ideal generator.
     behind: Duration,
 }
 
 /// The start of a slot, both in the real and in the ideal generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The real start.
+    /// The time of the real start.
     pub(crate) actual: Nanos,
-    /// The time at which an ideal connection was free.
+    /// The time at which an ideal connection was free for the slot.
     pub(crate) free: Nanos,
-    /// How long the schedule held the slot back after that.
+    /// The time for which the schedule held the slot back after `free`.
     pub(crate) held: Duration,
-    /// By how much the ideal connections had been moved.
+    /// The time by which the ideal connections had been moved.
     pub(crate) moved: Duration,
 }
 
 impl IdealConnections {
-    /// Creates `connections` connections, all of them free.
+    /// Creates this number of connections, all of which are free.
     pub(crate) fn new(connections: usize) -> IdealConnections {
         let free_since = vec![Reverse(Nanos::ZERO); connections].into();
         IdealConnections { free_since, given_up: Duration::ZERO, behind: Duration::ZERO }
     }
 
     /// Records that a slot with this intended start starts `now`. `moved` is the time by which the schedule has been
-    /// moved, and `burst` may hold late slots back.
+    /// moved. `burst` may hold back late slots.
     pub(crate) fn start(
         &mut self,
         intended: Nanos,
@@ -180,14 +183,14 @@ impl IdealConnections {
         start
     }
 
-    /// Records that the slot that started at `start` ended after the busy time `busy`. The schedule must not have
-    /// stopped in between.
+    /// Records that the slot of `start` ended after it kept its connection busy for `busy`. The schedule must not
+    /// have stopped between the start and the end.
     pub(crate) fn end(&mut self, start: Start, busy: Duration) {
         self.free_since.push(Reverse(start.free + busy - start.moved));
     }
 
-    /// The time at which the first ideal connection is free, if those `in_use` end after their busy time so far. `None`
-    /// if there is no connection.
+    /// Returns the time at which the first ideal connection is free, assuming that those `in_use` end after the busy
+    /// time given for each. Returns `None` if there are no connections.
     pub(crate) fn free_from(
         &self,
         in_use: impl Iterator<Item = (Start, Duration)>,
@@ -198,13 +201,13 @@ impl IdealConnections {
         until.chain(since).min().map(|since| since + self.ahead(moved))
     }
 
-    /// By how much the ideal connections are moved if the schedule is moved by `moved`.
+    /// Returns the time by which the ideal connections are moved if the schedule is moved by `moved`.
     fn ahead(&self, moved: Duration) -> Duration {
         moved.saturating_sub(self.given_up)
     }
 
-    /// The lateness, at `now`, of a slot that has not started. `looked` is when the thread last polled for responses,
-    /// and `moved` is the time by which the schedule has been moved.
+    /// Returns the lateness at `now` of a slot that has not started. `looked` is the time at which the thread last
+    /// polled for responses. `moved` is the time by which the schedule has been moved.
     pub(crate) fn unstarted(
         &self,
         intended: Nanos,
@@ -214,7 +217,7 @@ impl IdealConnections {
         burst: Option<&BurstLine>,
     ) -> Lateness {
         let Some(Reverse(since)) = self.free_since.peek() else {
-            // All connections are in use. A generator without delays would be ahead by `behind`, plus the time since
+            // All connections are in use. A generator without delays would be ahead by `behind` plus the time since
             // the last poll.
             let all = (now - intended).as_secs_f64();
             let unseen = now - looked.max(intended).min(now);
@@ -228,12 +231,12 @@ impl IdealConnections {
 }
 
 impl Start {
-    /// The lateness that the generator caused.
+    /// Returns the lateness that the generator caused.
     pub(crate) fn by_generator(&self) -> Duration {
         (self.actual - self.free).saturating_sub(self.held)
     }
 
-    /// The lateness of this start by cause.
+    /// Returns the lateness of this start, divided by cause.
     pub(crate) fn lateness(&self, intended: Nanos) -> Lateness {
         Lateness {
             target: (self.free - intended).as_secs_f64(),
@@ -243,7 +246,8 @@ impl Start {
         }
     }
 
-    /// The lateness by cause, if `rests` is the start with a target that responds at once.
+    /// Returns the lateness of this start, divided by cause. `rests` is the same start with a target that responds at
+    /// once.
     pub(crate) fn lateness_beside(&self, rests: Option<Start>, intended: Nanos) -> Lateness {
         let lateness = self.lateness(intended);
         rests.map_or(lateness, |rests| lateness.but_for_rests(rests.free - intended))
@@ -264,8 +268,9 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Starts slots, given as (intended start, actual start, service time) in ms, on `connections` connections. An
-    /// operation ends before the next slot that needs its connection. Returns the sums in ms, rounded.
+    /// Starts slots, given as (intended start, actual start, service time) in ms, on a number of connections. Each
+    /// operation ends before the next slot that needs its connection starts. Returns the sums of both causes in ms,
+    /// rounded.
     fn sums(connections: usize, slots: &[(u64, u64, u64)]) -> (u64, u64) {
         let mut ideal = IdealConnections::new(connections);
         let mut in_use: Vec<(u64, Start, u64)> = Vec::new();
@@ -378,7 +383,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the rounding, no part is negative or exceeds the total.
+        /// For any rounding, no part is negative or exceeds the total.
         #[test]
         fn no_part_is_negative(target in 0.0..1e-9, generator in 0.0..1e6, seconds in 0.0..1e6) {
             for target in [target, 0.0] {

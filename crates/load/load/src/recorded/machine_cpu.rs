@@ -2,17 +2,17 @@
 
 use crate::console::human::float;
 
-/// The smallest number of ticks, about a second of one core, for which shares are reported.
+/// The minimum number of ticks for which shares are reported: about a second of one core.
 const LEAST_TICKS: u64 = 100;
 
-/// Ticks of all cores since the machine was started.
+/// The ticks of all cores since the machine was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MachineCpu {
     all: u64,
     idle: u64,
     /// Ticks taken by the host of a virtual machine.
     stolen: u64,
-    /// Ticks used by this program.
+    /// Ticks that this program used.
     own: u64,
     /// The clock rate of the fastest core, if the system reports it.
     khz: Option<u64>,
@@ -22,15 +22,15 @@ pub(crate) struct MachineCpu {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meanwhile {
     pub(crate) stolen: f64,
-    /// The share of other programs and the system.
+    /// The share that other programs and the system used.
     pub(crate) others: f64,
     pub(crate) idle: f64,
-    /// The clock rate of the fastest core at the first and at the last reading.
+    /// The clock rates of the fastest core at the first and at the last reading, in kHz.
     pub(crate) khz: Option<[u64; 2]>,
 }
 
 impl Meanwhile {
-    /// The share of other programs in the time in which CPUs were not idle.
+    /// Returns the share of other programs in the time in which the CPUs were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }
@@ -38,8 +38,8 @@ impl Meanwhile {
 }
 
 impl MachineCpu {
-    /// Parses the texts of Linux' `/proc/stat`, `/proc/self/stat`, and the `scaling_cur_freq` of each core that has
-    /// this file.
+    /// Parses the contents of Linux' `/proc/stat` and `/proc/self/stat`, and of the `scaling_cur_freq` of each core
+    /// that has this file.
     pub(crate) fn parse(
         machine: &str,
         program: &str,
@@ -49,7 +49,7 @@ impl MachineCpu {
         Some(MachineCpu { own: parse_program(program)?, khz, ..parse_machine(machine)? })
     }
 
-    /// The CPU use since an `earlier` reading. `None` if too little time has passed.
+    /// Returns the CPU use since an `earlier` reading, or `None` if less than [`LEAST_TICKS`] have passed.
     pub(crate) fn since(self, earlier: MachineCpu) -> Option<Meanwhile> {
         let ticks = |of: fn(MachineCpu) -> u64| of(self).saturating_sub(of(earlier));
         let all = ticks(|at| at.all);
@@ -62,8 +62,8 @@ impl MachineCpu {
     }
 }
 
-/// Parses `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`. The times of guests that follow are ignored, because
-/// USER and NICE include them.
+/// Parses `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL`. The guest times after STEAL are ignored, because USER
+/// and NICE include them.
 fn parse_machine(text: &str) -> Option<MachineCpu> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().take(8);
     let ticks: Vec<u64> = fields.map(|field| field.parse().ok()).collect::<Option<_>>()?;
@@ -72,8 +72,8 @@ fn parse_machine(text: &str) -> Option<MachineCpu> {
     Some(MachineCpu { all, idle: idle + iowait, stolen, ..MachineCpu::default() })
 }
 
-/// Parses `PID (NAME) STATE ...`, where the name may contain any character. The 12th and 13th fields after the name are
-/// added.
+/// Parses `PID (NAME) STATE ...`, where the name may contain any character. Returns the sum of the 12th and the 13th
+/// field after the name: user and system time.
 fn parse_program(text: &str) -> Option<u64> {
     let (_, fields) = text.rsplit_once(')')?;
     let mut ticks = fields.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
@@ -112,7 +112,7 @@ mod tests {
         let first = at(1_000, 500, 10, 7);
         for (last, told) in [
             (at(1_200, 540, 30, 27), Some([0.1, 0.6, 0.2])),
-            // The counters are read one after the other, so a tick may be missing. iowait may decrease.
+            // The counters are read one after the other, so a tick may be missing. The value of iowait may decrease.
             (at(1_100, 580, 10, 28), Some([0.0, 0.0, 0.8])),
             (at(1_100, 499, 10, 7), Some([0.0, 1.0, 0.0])),
             (at(1_099, 500, 10, 7), None),

@@ -1,4 +1,4 @@
-//! Defines one operation, from its slot to its end.
+//! Defines an operation, from its slot to its end.
 
 use crate::load::details::Details;
 use crate::load::kind::FailureKind;
@@ -6,22 +6,22 @@ use crate::load::target::{Done, Failure};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The result of an operation.
+/// The result of an operation, with its details.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
-    /// Success, or the kind of failure.
+    /// Success, or the kind of the failure.
     pub(crate) outcome: Result<(), FailureKind>,
     /// The time at which the request was sent. This is later than the start if a connection had to be opened.
     pub(crate) sent: Nanos,
     pub(crate) details: Details,
-    /// How long the operation blocked a thread that other sessions needed.
+    /// The time for which the operation blocked a thread that other sessions needed.
     pub(crate) held: Duration,
-    /// Whether the target was connected.
+    /// Whether the connection to the target was established.
     pub(crate) is_connected: bool,
 }
 
 impl Answer {
-    /// The result of a call that was sent at `sent`, unless the call reports its own send time.
+    /// Creates the result of a call that was sent at `sent`, unless the call reports its own send time.
     pub(crate) fn new(sent: Nanos, called: Result<Done, Failure>) -> Answer {
         let Done { details, sent: told } = called.unwrap_or_else(|failure| failure.done);
         let outcome = called.map(drop).map_err(|failure| failure.kind());
@@ -29,7 +29,7 @@ impl Answer {
         Answer { outcome, sent: told.unwrap_or(sent), details, held: Duration::ZERO, is_connected }
     }
 
-    /// A successful result of a request sent at `sent`.
+    /// Creates the result of a successful call that was sent at `sent`.
     #[cfg(test)]
     pub(crate) fn completed(sent: Nanos) -> Answer {
         Answer::new(sent, Ok(Done::new()))
@@ -39,21 +39,21 @@ impl Answer {
 /// An operation that ended with a response or a failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
-    /// The intended start.
+    /// The intended start of the operation.
     pub(crate) intended_start: Nanos,
     /// The time at which the operation ended.
     pub(crate) end: Nanos,
-    /// The result.
+    /// The result of the operation.
     pub(crate) answer: Answer,
 }
 
 impl Operation {
-    /// The time from sending to the end. Opening a connection before that does not count.
+    /// Returns the time from sending to the end. The time to open a connection before sending does not count.
     pub(crate) fn service_time(&self) -> Duration {
         self.end - self.answer.sent
     }
 
-    /// The time from the intended start to the end.
+    /// Returns the time from the intended start to the end.
     pub(crate) fn response_time(&self) -> Duration {
         self.end - self.intended_start
     }

@@ -1,4 +1,4 @@
-//! Records the outcomes of slots by due time.
+//! Records the outcomes of slots by their due time.
 
 use super::percentiles::{Sample, record};
 use crate::load::kind::FailureKind;
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// How a slot ended.
+/// The way in which a slot ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Ending {
     Completed,
     Failed(FailureKind),
-    /// Started, but given up at the end of the run.
+    /// The operation was started, but given up at the end of the run.
     Unfinished,
-    /// Not started before the schedule ended.
+    /// The slot had not started when the schedule ended.
     Unstarted,
 }
 
@@ -35,7 +35,7 @@ impl Display for Ending {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) intended_start: Nanos,
-    /// How late the slots started, if they started.
+    /// The delay of the start, if the slots started.
     pub(crate) wait_time: Option<Duration>,
     /// The time from the intended start to the end. It is a lower bound unless the slots completed.
     pub(crate) response_time: Duration,
@@ -43,25 +43,25 @@ pub(crate) struct Outcome {
     pub(crate) slots: u64,
 }
 
-/// The outcomes of the slots that were due in a span of time, whenever they ended.
+/// The outcomes of the slots that were due in a span of time. The slots may have ended later.
 #[derive(Clone, Debug)]
 pub(crate) struct Due {
     pub(crate) endings: BTreeMap<Ending, u64>,
-    /// The wait times. All times here have two digits.
+    /// The wait times. All times in this struct have two digits.
     pub(crate) wait: Histogram<u64>,
     pub(crate) response: Histogram<u64>,
     pub(crate) bounds: Histogram<u64>,
 }
 
 impl Due {
-    /// Creates empty counts.
+    /// Creates an empty record.
     pub(crate) fn new() -> Due {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         let (wait, response) = (histogram.clone(), histogram.clone());
         Due { endings: BTreeMap::new(), wait, response, bounds: histogram }
     }
 
-    /// Counts slots that were due in this span.
+    /// Counts the slots of an outcome. They must have been due in this span.
     pub(crate) fn count(&mut self, outcome: &Outcome) {
         let &Outcome { wait_time, response_time, ending, slots, .. } = outcome;
         *self.endings.entry(ending).or_default() += slots;
@@ -84,12 +84,12 @@ impl Due {
         self.bounds += &other.bounds;
     }
 
-    /// The number of slots that ended in this way.
+    /// Returns the number of slots with this ending.
     pub(crate) fn ended(&self, ending: Ending) -> u64 {
         self.endings.get(&ending).copied().unwrap_or_default()
     }
 
-    /// The kinds of failures, each with its number of slots.
+    /// Returns the kinds of failures, each with the number of its slots.
     pub(crate) fn failures(&self) -> impl Iterator<Item = (FailureKind, u64)> {
         self.endings.iter().filter_map(|(ending, slots)| match ending {
             Ending::Failed(failure) => Some((*failure, *slots)),
@@ -97,12 +97,12 @@ impl Due {
         })
     }
 
-    /// The number of slots, except those that were skipped.
+    /// Returns the number of slots, without skipped ones.
     pub(crate) fn slots(&self) -> u64 {
         self.response.len()
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }

@@ -1,4 +1,4 @@
-//! Records the load and the operations over time, in a number of intervals that is limited for runs of any length.
+//! Records the load and the operations over time. The number of intervals is limited for runs of any length.
 
 use super::outcome::{Due, Outcome};
 use super::percentiles::Sample;
@@ -7,24 +7,24 @@ use crate::console::human;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// The largest number of intervals. If there are more, each two neighbours are joined.
+/// The maximum number of intervals. If there are more, each pair of neighbours is joined.
 pub(crate) const MOST: usize = 300;
 
-/// The largest number of batches.
+/// The maximum number of batches.
 const MOST_BATCHES: usize = 64;
 
-/// A part of the run. Times are relative to the start of the schedule.
+/// An interval of the run. Times are relative to the start of the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Interval {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The number of requested slots.
+    /// The number of slots that were requested in the interval.
     pub(crate) asked: f64,
-    /// The backlog at the end of the interval. For joined intervals, the largest of their backlogs.
+    /// The backlog at the end of the interval. For joined intervals, the largest of these backlogs.
     pub(crate) backlog: Backlog,
-    /// The operations in the interval.
+    /// The operations that started or ended in the interval.
     pub(crate) brief: Brief,
-    /// The outcomes of the slots that were due in the interval, whenever they ended.
+    /// The outcomes of the slots that were due in the interval. The slots may have ended later.
     pub(crate) due: Due,
 }
 
@@ -32,14 +32,14 @@ pub(crate) struct Interval {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Backlog {
     pub(crate) slots: u64,
-    /// The time that the slots take at the requested rate.
+    /// The time that the slots of the backlog take at the requested rate.
     pub(crate) time: Duration,
 }
 
-/// The operations in a span of time. Starts are counted at the start of operations, everything else at their end.
+/// The operations in a span of time. A start is counted at the start of its operation, everything else at the end.
 #[derive(Clone, Debug)]
 pub(crate) struct Brief {
-    /// The wait times. All times here have two digits.
+    /// The wait times. All times in this struct have two digits.
     pub(crate) wait: Histogram<u64>,
     pub(crate) service: Histogram<u64>,
     /// The response times, with lower bounds for operations that did not complete.
@@ -52,7 +52,7 @@ pub(crate) struct Brief {
 }
 
 impl Brief {
-    /// Creates empty counts.
+    /// Creates an empty record.
     pub(crate) fn new() -> Brief {
         let histogram = Histogram::new(2).expect("2 is a number of digits");
         Brief {
@@ -74,7 +74,7 @@ impl Brief {
         brief
     }
 
-    /// Adds other operations.
+    /// Adds the counts of other operations.
     pub(crate) fn add(&mut self, other: &Brief) {
         self.failed += other.failed;
         self.answered += other.answered;
@@ -88,34 +88,34 @@ impl Brief {
         }
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The number of operations that were started.
+    /// Returns the number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// The number of operations that succeeded.
+    /// Returns the number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 }
 
 impl Interval {
-    /// The length of the interval.
+    /// Returns the length of the interval.
     pub(crate) fn length(&self) -> Duration {
         self.to.saturating_sub(self.from)
     }
 
-    /// Slots requested per second.
+    /// Returns the number of slots requested per second.
     pub(crate) fn asked_hz(&self) -> f64 {
         self.asked / self.length().as_secs_f64()
     }
 
-    /// Operations started per second.
+    /// Returns the number of operations started per second.
     pub(crate) fn achieved_hz(&self) -> f64 {
         human::float(self.brief.started()) / self.length().as_secs_f64()
     }
@@ -130,13 +130,13 @@ impl Interval {
     }
 }
 
-/// Intervals of about the same length, in order of time.
+/// Intervals of about the same length, in chronological order.
 #[derive(Clone, Debug)]
 pub(crate) struct OverTime {
     intervals: Vec<Interval>,
-    /// `each` is the number of added intervals that are joined into one; `last` is this number for the last interval so
-    /// far.
+    /// The number of added intervals that are joined into one.
     each: usize,
+    /// The number of added intervals that the last interval contains so far.
     last: usize,
 }
 
@@ -146,7 +146,7 @@ impl OverTime {
         OverTime { intervals: Vec::new(), each: 1, last: 0 }
     }
 
-    /// The intervals. None of them has length zero.
+    /// Returns the intervals. Each of them is longer than zero.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -166,7 +166,7 @@ impl OverTime {
         self.last = (self.last + 1).min(self.each);
     }
 
-    /// Counts slots in the interval in which they were due.
+    /// Counts the slots of an outcome in the interval in which they were due.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         let behind = self.intervals.partition_point(|interval| interval.from <= due);
         // The end of the schedule belongs to the last interval.
@@ -175,12 +175,13 @@ impl OverTime {
         }
     }
 
-    /// The intervals, joined so that at most `most` remain. The number of intervals joined into one is a power of two.
+    /// Returns the intervals, joined so that there are at most `most`. The number of intervals joined into one is a
+    /// power of two.
     pub(crate) fn at_most(&self, most: usize) -> Vec<Interval> {
         joined(&self.intervals, self.intervals.len().div_ceil(most).next_power_of_two())
     }
 
-    /// The intervals joined into batches, for estimates of the variance between batches. There are 33 to 64 batches if
+    /// Returns the intervals, joined into batches that are used to estimate variances. There are 33 to 64 batches if
     /// there are enough intervals.
     pub(crate) fn batches(&self) -> Vec<Interval> {
         self.at_most(MOST_BATCHES)
@@ -209,7 +210,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Intervals from (start in ms, end in ms, requested slots, started operations).
+    /// Creates intervals from tuples: start in ms, end in ms, requested slots, started operations.
     pub(crate) fn over_time(intervals: impl IntoIterator<Item = (u64, u64, f64, u64)>) -> OverTime {
         let mut over_time = OverTime::new();
         for (from, to, asked, started) in intervals {

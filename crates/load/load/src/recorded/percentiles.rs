@@ -7,12 +7,13 @@ use std::time::Duration;
 
 pub(crate) const GROWS: &str = "a histogram without a given range grows as needed";
 
-/// The time that a share `quantile` of all values does not exceed.
+/// Returns the time at this quantile, which is a share from 0 to 1.
 pub(crate) fn at(times: &Histogram<u64>, quantile: f64) -> Duration {
     Duration::from_nanos(times.value_at_quantile(quantile))
 }
 
-/// Converts a percentage to a share. Dividing by 100 would round twice, and could give the next rank of a histogram.
+/// Converts a percentage to a share. Dividing by 100 would round twice, which could select the next rank of a
+/// histogram.
 pub(crate) fn quantile(percent: f64) -> f64 {
     format!("{percent}e-2").parse().unwrap_or(1.0)
 }
@@ -22,7 +23,7 @@ pub(crate) fn quantile(percent: f64) -> f64 {
 pub(crate) struct Sample<'run> {
     /// All times, including lower bounds, in nanoseconds.
     pub(crate) times: &'run Histogram<u64>,
-    /// The times that are lower bounds; `None` without such times.
+    /// The times that are lower bounds, or `None` if there are no such times.
     pub(crate) bounds: Option<&'run Histogram<u64>>,
 }
 
@@ -32,7 +33,7 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: None }
     }
 
-    /// Creates a sample of times, of which those in `bounds` are lower bounds.
+    /// Creates a sample in which the times in `bounds` are lower bounds.
     pub(crate) fn bounded(
         times: &'run Histogram<u64>,
         bounds: &'run Histogram<u64>,
@@ -40,17 +41,18 @@ impl<'run> Sample<'run> {
         Sample { times, bounds: Some(bounds).filter(|bounds| !bounds.is_empty()) }
     }
 
-    /// Whether the sample contains no times.
+    /// Returns whether the sample is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.times.is_empty()
     }
 
-    /// The number of lower bounds.
+    /// Returns the number of lower bounds.
     pub(crate) fn at_least(self) -> u64 {
         self.bounds.map_or(0, Histogram::len)
     }
 
-    /// Whether the time at this quantile is only a lower bound: it would be longer if the lower bounds grew enough.
+    /// Returns whether the time at this quantile is only a lower bound. It is if a sufficient increase of the lower
+    /// bounds would increase it.
     pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);
@@ -58,8 +60,8 @@ impl<'run> Sample<'run> {
         float(measured) < (quantile * float(self.times.len())).ceil().max(1.0)
     }
 
-    /// The time at this quantile if all lower bounds were longer than every measured time; `None` if it would then be a
-    /// lower bound.
+    /// Returns the time at this quantile if all lower bounds were longer than every measured time. Returns `None` if
+    /// it would then be a lower bound.
     pub(crate) fn at_most(self, quantile: f64) -> Option<u64> {
         let Some(bounds) = self.bounds else { return Some(self.times.value_at_quantile(quantile)) };
         let rank = (quantile * float(self.times.len())).ceil().max(1.0);
@@ -71,13 +73,14 @@ impl<'run> Sample<'run> {
         (rank <= float(measured.len())).then(|| measured.value_at_quantile(part))
     }
 
-    /// Formats the time at this quantile, with `sign` before it if it is a lower bound. `None` if there are no times.
+    /// Formats the time at this quantile, with `sign` before it if it is a lower bound. Returns `None` if there are
+    /// no times.
     pub(crate) fn shown(self, quantile: f64, sign: &str) -> Option<String> {
         let sign = if self.is_at_least(quantile) { sign } else { "" };
         (!self.is_empty()).then(|| sign.to_owned() + &human::time(at(self.times, quantile)))
     }
 
-    /// Formats the mean, with `sign` before it if some times are lower bounds. `None` if there are no times.
+    /// Formats the mean, with `sign` before it if some times are lower bounds. Returns `None` if there are no times.
     pub(crate) fn shown_mean(self, sign: &str) -> Option<String> {
         let sign = if self.bounds.is_some() { sign } else { "" };
         let mean = Duration::from_secs_f64(self.times.mean() * 1e-9);
@@ -85,14 +88,14 @@ impl<'run> Sample<'run> {
     }
 }
 
-/// Records a time this many times.
+/// Records a time `count` times.
 pub(crate) fn record(histogram: &mut Histogram<u64>, time: Duration, count: u64) {
-    // A u64 can store up to 584 years. A longer time is recorded as that.
+    // A `u64` can store up to 584 years. Longer times are recorded as 584 years.
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     histogram.record_n(nanos, count).expect(GROWS);
 }
 
-/// A distribution in nanoseconds, as the JSON output contains it. All values are null if the count is 0.
+/// A distribution of times in nanoseconds, as in the JSON output. All values are null if the count is 0.
 #[derive(Debug, Serialize)]
 pub(crate) struct Percentiles {
     count: u64,
@@ -134,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// By definition, a percentile is a lower bound if it grows when all lower bounds grow.
+        /// By definition, a percentile is a lower bound if it increases when all lower bounds increase.
         #[test]
         fn a_bound_is_what_grows_with_the_bounds(
             measured in prop::collection::vec(0_u64..5_000_000, 0..60),

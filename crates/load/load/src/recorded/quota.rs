@@ -8,20 +8,20 @@ use crate::console::human::float;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The counters of a cgroup, since its start or over a span.
+/// The counters of a cgroup, since its creation or over a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quota {
     /// The number of periods in which threads of the cgroup wanted to run.
     pub(crate) periods: u64,
     /// The number of periods in which the quota was used up.
     pub(crate) throttled: u64,
-    /// How long threads could not run because of the quota, summed over CPUs.
+    /// The time for which threads could not run because of the quota, summed over CPUs.
     pub(crate) time: Duration,
 }
 
 impl Quota {
-    /// Parses a `cpu.stat`. Times are microseconds in version 2 and nanoseconds in version 1. `None` if the cgroup has
-    /// no quota.
+    /// Parses a `cpu.stat`. Its times are in microseconds in version 2, and in nanoseconds in version 1. Returns
+    /// `None` if the cgroup has no quota.
     pub(crate) fn parse(text: &str) -> Option<Quota> {
         let number = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(' '));
@@ -32,7 +32,7 @@ impl Quota {
         Some(Quota { periods: number("nr_periods")?, throttled: number("nr_throttled")?, time })
     }
 
-    /// The share of periods in which the quota was used up.
+    /// Returns the share of periods in which the quota was used up.
     pub(crate) fn share(self) -> f64 {
         float(self.throttled) / float(self.periods.max(self.throttled).max(1))
     }
@@ -46,16 +46,16 @@ impl Quota {
     }
 }
 
-/// The quota that stopped the program for the longest time between two readings of the same files. `None` if no quota
-/// did.
+/// Returns the quota that stopped the program for the longest time between two readings of the same files. Returns
+/// `None` if no quota stopped it.
 pub(crate) fn reached(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Option<Quota> {
     let both =
         now.iter().zip(earlier).filter_map(|(now, earlier)| Some((*now)?.since((*earlier)?)));
     both.filter(|quota| quota.throttled > 0).max_by_key(|quota| quota.time)
 }
 
-/// The paths of the statistics of the program's cgroups and of those above them. `cgroups` and `mounts` are the texts
-/// of `/proc/self/cgroup` and `/proc/self/mountinfo`. Not every cgroup has a quota.
+/// Returns the paths of the statistics of the program's cgroups and of their ancestors. `cgroups` and `mounts` are
+/// the contents of `/proc/self/cgroup` and `/proc/self/mountinfo`. Not every cgroup has a quota.
 pub(crate) fn files(cgroups: &str, mounts: &str) -> Vec<PathBuf> {
     let cgroups: Vec<_> = cgroups.lines().filter_map(Cgroup::parse).collect();
     let folders = mounts.lines().filter_map(Mount::parse).flat_map(|mount| {
@@ -72,7 +72,7 @@ struct Cgroup<'a> {
 }
 
 impl<'a> Cgroup<'a> {
-    /// Parses `HIERARCHY:CONTROLLERS:PATH`. Version 2 has the number 0 and names no controllers.
+    /// Parses `HIERARCHY:CONTROLLERS:PATH`. In version 2, the hierarchy is 0 and the list of controllers is empty.
     fn parse(line: &'a str) -> Option<Cgroup<'a>> {
         let mut fields = line.splitn(3, ':');
         let [number, controllers, path] = [fields.next()?, fields.next()?, fields.next()?];
@@ -103,8 +103,8 @@ impl<'a> Mount<'a> {
         counts.then_some(Mount { is_version_2, root, at })
     }
 
-    /// The folders of a cgroup and of those above it, as far as they are mounted. A container may see its own cgroup as
-    /// the root, without knowing the path outside.
+    /// Returns the directories of a cgroup and of its ancestors, as far as they are mounted. Inside a container, the
+    /// container's own cgroup may be the root, and its path outside is then unknown.
     fn folders(&self, cgroup: &Cgroup<'_>) -> Vec<PathBuf> {
         let below = cgroup.path.strip_prefix(self.root).unwrap_or(Path::new(""));
         let is_outside = below.components().any(|part| part.as_os_str() == "..");
@@ -169,7 +169,7 @@ mod tests {
         files.iter().map(|file| file.to_str().unwrap().replace("/cpu.stat", "")).collect()
     }
 
-    /// Tests the files of real systems.
+    /// Tests the contents of files from real systems.
     #[test]
     fn cgroups_are_found() {
         let version_2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 \
@@ -177,7 +177,7 @@ mod tests {
         let version_1 = "33 32 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n\
                          34 32 0:30 / /sys/fs/cgroup/memory rw,relatime shared:10 - cgroup cgroup rw,memory";
         for (cgroups, mounts, folders) in [
-            // A service with a slice above it.
+            // A service below a slice.
             (
                 "0::/system.slice/load.service\n",
                 version_2,
@@ -203,7 +203,7 @@ mod tests {
                 "99 98 0:29 /docker/0123 /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpuacct,cpu",
                 &["/sys/fs/cgroup/cpu/a:b", "/sys/fs/cgroup/cpu"],
             ),
-            // The container may see the path of another namespace.
+            // The path that the container sees may belong to another namespace.
             (
                 "4:cpu:/kubepods/pod1/c1\n",
                 "99 98 0:29 /docker/0123 /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu",

@@ -2,16 +2,17 @@
 
 use crate::console::human::float;
 
-/// The number of classes into which gaps are counted. Each class has the same share of an exponential distribution.
+/// The number of classes into which gaps are sorted. Each class has the same probability under an exponential
+/// distribution.
 const PARTS: usize = 100;
 
-/// The smallest number of gaps for which there is a result.
+/// The minimum number of gaps for a result.
 const LEAST: f64 = 100.0;
 
-/// Judges the gaps between starts. Starts must be given in order.
+/// Measures the gaps between starts. Starts must be recorded in order.
 #[derive(Debug)]
 pub(crate) struct Intervals {
-    /// The number of slots that had been requested at the last start.
+    /// The number of slots that had been requested by the time of the last start.
     last: Option<f64>,
     /// The quantile of the last gap in the exponential distribution.
     before: Option<f64>,
@@ -23,10 +24,10 @@ pub(crate) struct Intervals {
 /// How much the gaps differ from those of Poisson arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Randomness {
-    /// The number of gaps.
+    /// The number of gaps that were measured.
     pub(crate) gaps: f64,
-    /// The largest distance between their distribution and the exponential one, from 0 to 1 (Kolmogorov-Smirnov),
-    /// checked at a hundred points.
+    /// The maximum distance between the distribution of the gaps and the exponential distribution, from 0 to 1
+    /// (Kolmogorov-Smirnov), checked at a hundred points.
     pub(crate) distance: f64,
     /// The correlation of consecutive gaps, from -1 to 1.
     pub(crate) alike: f64,
@@ -39,13 +40,13 @@ impl Default for Intervals {
 }
 
 impl Intervals {
-    /// Excludes the gap between the last start and the next one, because the load changes in between.
+    /// Excludes the gap between the last start and the next one, because the load changes in this gap.
     pub(crate) fn cut(&mut self) {
         (self.last, self.before) = (None, None);
     }
 
-    /// Records the next start, which is not before the previous one. `asked` is the expected number of slots that are
-    /// requested before this start.
+    /// Records the next start, which is not before the previous one. `asked` is the expected number of slots that
+    /// were requested before this start.
     pub(crate) fn start(&mut self, asked: f64) {
         if let Some(last) = self.last.replace(asked) {
             self.gap(1.0 - (last - asked).exp());
@@ -61,7 +62,7 @@ impl Intervals {
         }
     }
 
-    /// The result so far, if there are enough gaps.
+    /// Returns the result so far, or `None` if there are too few gaps.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         let gaps = float(self.parts.iter().sum());
         let mut below = 0.0;
@@ -70,7 +71,7 @@ impl Intervals {
             (below / gaps - f64::from(part) / 100.0).abs()
         });
         let distance = distances.fold(0.0, f64::max);
-        // The variance of a uniform number between 0 and 1 is a twelfth.
+        // The variance of a uniform distribution from 0 to 1 is one twelfth.
         let alike = 12.0 * self.products / self.pairs;
         (gaps >= LEAST).then_some(Randomness { gaps, distance, alike })
     }

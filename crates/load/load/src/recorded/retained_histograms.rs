@@ -1,5 +1,5 @@
-//! Defines the histograms that a result file contains, so that other runs can be compared with this one: those of the
-//! whole run, and those of its batches.
+//! Defines the histograms that a result file contains: those of the whole run, and those of its batches. Other runs
+//! can be compared with these.
 
 use super::confidence::Confidence;
 use super::over_time::Interval;
@@ -7,16 +7,16 @@ use super::stats::OperationStats;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The times of a run, in total and in batches.
+/// The histograms of a run, in total and in batches.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct RetainedHistograms {
-    /// The times of the whole run, to three digits.
+    /// The times of the whole run, with three digits.
     pub(crate) all: Times,
-    /// The times of each batch, to two digits.
+    /// The times of each batch, with two digits.
     pub(crate) batches: Vec<Batch>,
 }
 
-/// A part of the run.
+/// A batch: a part of the run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Batch {
     pub(crate) from_seconds: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Batch {
     pub(crate) times: Times,
 }
 
-/// Distributions of times in nanoseconds.
+/// The distributions of the service and response times, in nanoseconds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Times {
     #[serde(with = "packed")]
@@ -72,13 +72,13 @@ impl Times {
         Times { service, response, lower_bounds: bounds }
     }
 
-    /// Whether all lower bounds are among the response times.
+    /// Returns whether the response times include all lower bounds.
     pub(crate) fn has_its_bounds(&self) -> bool {
         self.response.clone().subtract(&self.lower_bounds).is_ok()
     }
 }
 
-/// Serializes a histogram as text: the compressed format V2 of HDR histograms, in base64.
+/// Serializes a histogram as a string: the compressed format V2 of HDR histograms, in base64.
 mod packed {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
@@ -103,7 +103,7 @@ mod packed {
         let bytes = STANDARD.decode(text).map_err(de::Error::custom)?;
         let times: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut &bytes[..]);
         let mut times = times.map_err(|_| de::Error::custom("a histogram that can't be read"))?;
-        // Runs to compare may have longer times.
+        // The times of other runs may be longer.
         times.auto(true);
         Ok(times)
     }

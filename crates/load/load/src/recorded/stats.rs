@@ -13,71 +13,72 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The longest call that is acceptable on a thread with other sessions.
+/// The maximum duration of a call that is acceptable on a thread with other sessions.
 const LONG: Duration = Duration::from_millis(1);
 
-/// Counts, and times in nanoseconds, for any number of slots.
+/// Counts of slots, and their times in nanoseconds.
 ///
 /// Each slot counts once as started, skipped or unstarted. Each started slot counts once more as completed, failed or
 /// unfinished.
 #[derive(Clone, Debug)]
 pub(crate) struct OperationStats {
-    /// How late each operation started.
+    /// The wait times: how late each operation started.
     pub(crate) wait: Histogram<u64>,
-    /// The time from sending to completion, for completed operations. A closed-loop tool reports these times.
+    /// The service times of completed operations, from sending to completion. A closed-loop tool reports these times.
     pub(crate) service: Histogram<u64>,
-    /// The time from the intended start to the end. For an operation that did not complete, this is the age at which it
-    /// was given up, which is a lower bound of its response time.
+    /// The response times, from the intended start to the end. For an operation that did not complete, this is its
+    /// age when it was given up: a lower bound of its response time.
     pub(crate) response: Histogram<u64>,
     /// The response times that are lower bounds.
     pub(crate) bounds: Histogram<u64>,
     /// The number of failed operations of each kind.
     pub(crate) failures: BTreeMap<FailureKind, u64>,
-    /// The number of operations that had not ended when the run was over.
+    /// The number of operations that had not ended at the end of the run.
     pub(crate) unfinished: u64,
-    /// Slots that were due but had not started when the schedule ended.
+    /// The number of slots that were due but had not started when the schedule ended.
     pub(crate) unstarted: u64,
-    /// Slots that were too late to be started.
+    /// The number of slots that were skipped because they were too late.
     pub(crate) skipped: u64,
     /// The number of responses of any status.
     pub(crate) answered: u64,
     /// The number of responses with each status.
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// The operations that have a label.
+    /// The counts of the operations that have a label.
     pub(crate) labels: Labels,
-    /// The times to open connections.
+    /// The times that it took to open connections.
     pub(crate) set_ups: SetUps,
     /// The bytes, items and retries of operations.
     pub(crate) traffic: Traffic,
-    /// The causes of lateness.
+    /// The total lateness of the recorded slots, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The causes of the lateness of all starts, including those of the warm-up.
+    /// The total lateness of all starts, including those of the warm-up, divided by cause.
     pub(crate) causes: Lateness,
-    /// The approximate total time for which responses waited for the CPU.
+    /// The approximate total of the times for which responses waited for the CPU.
     pub(crate) queued: Duration,
-    /// The number of responses that were awaited while their thread was stopped, and the longest stop.
+    /// The number of responses that were awaited while their thread was stopped, and the longest of these stops.
     pub(crate) stopped: (u64, Duration),
-    /// The think times of calls between their requests.
+    /// The counts of the think times of calls.
     pub(crate) think_times: ThinkTimes,
-    /// The number of calls that blocked a thread that other sessions needed, and the longest of these times.
+    /// The number of calls that blocked a thread with other sessions for longer than [`LONG`], and the longest of
+    /// these times.
     pub(crate) held: (u64, Duration),
-    /// The time for which threads spun on the clock before starts, including the warm-up.
+    /// The total time for which threads spun on the clock before starts, including the warm-up.
     pub(crate) spun: Duration,
 }
 
-/// How long it took to open connections.
+/// The times that it took to open connections.
 #[derive(Clone, Debug)]
 pub(crate) struct SetUps {
-    /// The total time.
+    /// The total time to set up each connection.
     pub(crate) all: Histogram<u64>,
-    /// The time to connect a TCP or Unix socket.
+    /// The times to connect a TCP or Unix socket.
     pub(crate) connect: Histogram<u64>,
-    /// The time of the TLS handshake.
+    /// The times of TLS handshakes.
     pub(crate) tls: Histogram<u64>,
 }
 
 impl OperationStats {
-    /// Creates empty statistics. Times have 3 significant digits.
+    /// Creates empty statistics. Times have three significant digits.
     pub(crate) fn new() -> OperationStats {
         let histogram =
             Histogram::new(3).expect("3 is a number of digits that a histogram can have");
@@ -105,18 +106,18 @@ impl OperationStats {
         }
     }
 
-    /// Counts a start, and the causes of its lateness.
+    /// Counts a start, and adds the causes of its lateness.
     pub(crate) fn start(&mut self, wait_time: Duration, lateness: Lateness) {
         record(&mut self.wait, wait_time, 1);
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Adds the causes of a late start, whether the start is recorded or not.
+    /// Adds the causes of a late start. Starts that are not recorded count, too.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts the details of a response to an operation, or to a step of an operation.
+    /// Counts the response to an operation, or to a step of an operation, with its details.
     pub(crate) fn answer(&mut self, operation: &Operation) {
         let Answer { outcome, details: Details { status, set_up, traffic, .. }, .. } =
             operation.answer;
@@ -153,8 +154,8 @@ impl OperationStats {
         self.lower_bound(age, 1);
     }
 
-    /// Counts slots that had this age at the end of the schedule, with the causes for which each of them had not
-    /// started.
+    /// Counts slots that had not started at the end of the schedule. Each had the age `age` and this lateness by
+    /// cause.
     pub(crate) fn unstarted(&mut self, age: Duration, lateness: Lateness, slots: u64) {
         self.unstarted += slots;
         self.lower_bound(age, slots);
@@ -163,8 +164,8 @@ impl OperationStats {
         self.causes = self.causes.plus(lateness);
     }
 
-    /// Counts slots that were skipped because they were later than `limit`. Their lateness is attributed to the same
-    /// causes as that of other slots.
+    /// Counts slots that were skipped because they were later than `limit`. Their lateness is divided among the
+    /// causes in the same proportions as that of all starts.
     pub(crate) fn skipped(&mut self, slots: u64, limit: Duration) {
         self.skipped += slots;
         self.lower_bound(limit, slots);
@@ -172,12 +173,12 @@ impl OperationStats {
         self.lateness = self.lateness.plus(self.causes.parts_of(seconds));
     }
 
-    /// Adds the lateness of time that a late policy gave up. The time belongs to no slot, but starts were late by it.
+    /// Adds the lateness of time that a late policy gave up. The time belongs to no slot, but it made starts late.
     pub(crate) fn forfeited(&mut self, time: Duration) {
         self.lateness = self.lateness.plus(self.causes.parts_of(time.as_secs_f64()));
     }
 
-    /// Counts a response that waited for the CPU for `queued`, and whose thread was stopped for `stopped` while the
+    /// Counts a response that waited for the CPU for `queued`. Its thread was stopped for `stopped` while the
     /// response was awaited.
     pub(crate) fn answered(&mut self, queued: Duration, stopped: Duration) {
         self.queued += queued;
@@ -185,20 +186,20 @@ impl OperationStats {
         self.stopped.1 = self.stopped.1.max(stopped);
     }
 
-    /// Counts a think time that ended late by this time. The request after it is late because of the generator.
+    /// Counts a think time that ended late by `late`. The generator made the next request of its call late.
     pub(crate) fn late_after_rest(&mut self, late: Duration) {
         self.think_times.end(late);
         self.lateness.generator += late.as_secs_f64();
     }
 
-    /// Counts a call that blocked its thread for this time without a break.
+    /// Counts a call that blocked its thread for `time`, if this is longer than [`LONG`].
     pub(crate) fn held(&mut self, time: Duration) {
         if time > LONG {
             self.held = (self.held.0 + 1, self.held.1.max(time));
         }
     }
 
-    /// Counts a connection that was opened.
+    /// Counts a connection that was opened, with its times.
     pub(crate) fn set_up(&mut self, set_up: SetUp) {
         let all = set_up.connect + set_up.tls.unwrap_or_default();
         record(&mut self.set_ups.all, all, 1);
@@ -249,7 +250,8 @@ impl OperationStats {
         self.spun += other.spun;
     }
 
-    /// The operations that have been counted since `before`; `None` if `before` is not a part of these statistics.
+    /// Returns the operations that have been counted since `before`, or `None` if `before` is not an earlier state of
+    /// these statistics.
     pub(crate) fn since(&self, before: &OperationStats) -> Option<OperationStats> {
         let mut since = self.clone();
         let parts = [&before.wait, &before.service, &before.response, &before.bounds];
@@ -264,7 +266,7 @@ impl OperationStats {
         Some(since)
     }
 
-    /// Resets everything, and keeps the memory.
+    /// Resets all counts, but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.histograms().into_iter().for_each(Histogram::reset);
         self.failures.clear();
@@ -285,13 +287,13 @@ impl OperationStats {
         [wait, service, response, bounds, all, connect, tls]
     }
 
-    /// The response times, with their lower bounds.
+    /// Returns the response times, including the lower bounds.
     pub(crate) fn responses(&self) -> Sample<'_> {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// The labels in order, if they distinguish operations. A single label that all operations have does not, unless
-    /// the label is expected.
+    /// Returns the labels in alphabetical order if they distinguish operations. They do not if all operations have
+    /// the same label, unless that label is expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();
@@ -305,27 +307,27 @@ impl OperationStats {
         labels
     }
 
-    /// The number of slots that were due.
+    /// Returns the number of slots that were due.
     pub(crate) fn due(&self) -> u64 {
         self.started() + self.skipped + self.unstarted
     }
 
-    /// The number of operations that were started.
+    /// Returns the number of operations that were started.
     pub(crate) fn started(&self) -> u64 {
         self.wait.len()
     }
 
-    /// The number of operations that succeeded.
+    /// Returns the number of operations that succeeded.
     pub(crate) fn completed(&self) -> u64 {
         self.service.len()
     }
 
-    /// The number of operations that failed for any reason.
+    /// Returns the number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// The number of operations that failed because of limits of the generator's machine.
+    /// Returns the number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
@@ -346,13 +348,13 @@ mod tests {
         Nanos::from_nanos(ms * 1_000_000)
     }
 
-    /// The traffic of this many operations.
+    /// Returns the traffic of this number of operations.
     fn traffic(operations: u64) -> Traffic {
         let [read, written, items, retried] = [10, 20, 3, 1].map(|each| each * operations);
         Traffic { read, written, items, retried }
     }
 
-    /// Counts an operation that was due at 100 ms, started at `start`, sent at `sent`, and ended at `end`.
+    /// Counts an operation that was due at 100 ms, and that started, was sent and ended at these times in ms.
     fn count(
         stats: &mut OperationStats,
         [start, sent, end]: [u64; 3],
@@ -419,7 +421,7 @@ mod tests {
             stats.answered(Duration::ZERO, Duration::from_millis(ms));
             stats.held(Duration::from_millis(ms));
         }
-        // A call of this length is not too long for other sessions.
+        // A call of this length is acceptable on a thread with other sessions.
         stats.held(LONG);
         let mut sum = stats.clone();
         sum.add(&stats);

@@ -1,4 +1,4 @@
-//! Counts operations since the start of the run, in a form that is small enough to be sent to observers during the run.
+//! Counts operations since the start of the run, in a form small enough to be sent to observers during the run.
 
 use super::labels::Labelled;
 use super::lateness::Lateness;
@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The upper bounds of buckets in nanoseconds: from 10 us to 100 s, three per factor of ten.
+/// The upper bounds of the buckets in nanoseconds: three per factor of ten, from 10 us to 100 s.
 pub(crate) const BOUNDS_NS: [u64; 22] = [
     10_000,
     20_000,
@@ -45,9 +45,9 @@ pub(crate) struct Tally {
     pub(crate) completed: u64,
     pub(crate) unfinished: u64,
     pub(crate) unstarted: u64,
-    /// The causes of lateness.
+    /// The total lateness, divided by cause.
     pub(crate) lateness: Lateness,
-    /// The think times of operations.
+    /// The counts of think times.
     pub(crate) think_times: ThinkTimes,
     pub(crate) failures: BTreeMap<FailureKind, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -57,7 +57,7 @@ pub(crate) struct Tally {
     pub(crate) wait: Buckets,
     pub(crate) service: Buckets,
     pub(crate) response: Buckets,
-    /// The operations that have a label.
+    /// The counts of the operations that have a label.
     pub(crate) labels: BTreeMap<String, LabelTally>,
 }
 
@@ -81,7 +81,7 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// Makes these labels be reported even if none of their operations has ended.
+    /// Marks these labels as expected: they are reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
@@ -115,7 +115,8 @@ impl Tally {
         }
     }
 
-    /// The labels, if they distinguish operations.
+    /// Returns the labels if they distinguish operations. A single label that all operations have does not, unless it
+    /// is expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));
@@ -125,41 +126,42 @@ impl Tally {
         })
     }
 
-    /// The number of operations that failed for any reason.
+    /// Returns the number of operations that failed for any reason.
     pub(crate) fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// The number of operations that failed because of limits of the generator's machine.
+    /// Returns the number of operations that failed because of limits of the generator's machine.
     pub(crate) fn failed_by_generator(&self) -> u64 {
         let own = self.failures.iter().filter(|(kind, _)| kind.group() == GENERATOR);
         own.map(|(_, count)| count).sum()
     }
 
-    /// The number of operations that have started, have not ended, and are not resting.
+    /// Returns the number of operations that have started, have not ended, and are not resting.
     pub(crate) fn in_flight(&self) -> u64 {
         let ended = self.completed + self.failed() + self.unfinished;
         self.started.saturating_sub(ended + self.think_times.now())
     }
 }
 
-/// Times in buckets with fixed bounds.
+/// A histogram of times, in buckets with fixed bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
-    /// The number of times in each bucket: above one bound, and at most the next. The last bucket has no upper bound.
+    /// The number of times in each bucket: above one bound, and at most the next bound. The last bucket has no upper
+    /// bound.
     pub(crate) counts: [u64; BOUNDS_NS.len() + 1],
     /// The sum of all times.
     pub(crate) sum: Duration,
 }
 
 impl Buckets {
-    /// The mean; `None` if there are no times.
+    /// Returns the mean time, or `None` if there are no times.
     pub(crate) fn mean(&self) -> Option<Duration> {
         let all: u64 = self.counts.iter().sum();
         (all > 0).then(|| self.sum.div_f64(float(all)))
     }
 
-    /// The upper bound of the bucket that contains this quantile.
+    /// Returns the upper bound of the bucket that contains the time at this quantile.
     pub(crate) fn at_most(&self, quantile: f64) -> Duration {
         let all: u64 = self.counts.iter().sum();
         let longest = Duration::MAX;
@@ -172,8 +174,8 @@ impl Buckets {
         reached.map_or(longest, |(_, bound)| bound)
     }
 
-    /// Adds the times of a histogram. Each step of the histogram is a range of times. Its lowest time decides the
-    /// bucket, and its middle is added to the sum.
+    /// Adds the times of a histogram. Each of its steps is a range of times: the lowest time of the range determines
+    /// the bucket, and the middle of the range is added to the sum.
     pub(crate) fn add(&mut self, times: &Histogram<u64>) {
         for step in times.iter_recorded() {
             let (ns, count) = (step.value_iterated_to(), step.count_since_last_iteration());

@@ -1,24 +1,24 @@
-//! Counts the think times of scenarios, and how late they ended.
+//! Counts the think times of scenarios, and how late they end.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The longest delay that is normal on a busy machine.
+/// The maximum delay that is normal on a busy machine.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
-/// Counts of think times.
+/// Counts of the think times of calls.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) struct ThinkTimes {
     pub(crate) begun: u64,
     pub(crate) over: u64,
     /// The number of think times that ended more than a [`HICCUP`] late.
     pub(crate) late: u64,
-    /// The largest delay at the end of a think time.
+    /// The longest delay at the end of a think time.
     pub(crate) most: Duration,
 }
 
 impl ThinkTimes {
-    /// Records that a think time ended, late by this time.
+    /// Records the end of a think time, which was late by `late`.
     pub(crate) fn end(&mut self, late: Duration) {
         self.over += 1;
         self.late += u64::from(late > HICCUP);
@@ -33,7 +33,7 @@ impl ThinkTimes {
         self.most = self.most.max(other.most);
     }
 
-    /// The number of think times that have not ended.
+    /// Returns the number of think times that have not ended.
     pub(crate) fn now(&self) -> u64 {
         self.begun.saturating_sub(self.over)
     }

@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// The largest number of connections. More are likely to be a mistake.
+/// The largest accepted value of `--connections`. Larger values are likely to be a mistake.
 pub(crate) const MOST_CONNECTIONS: u32 = 1_000_000;
-/// The largest number of threads. More are likely to be a mistake.
+/// The largest accepted value of `--threads`. Larger values are likely to be a mistake.
 pub(crate) const MOST_THREADS: u16 = 1024;
 
 /// The options of a run, as a group for command lines with other options.
@@ -35,11 +35,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// End after exactly this many requests, warm-up excluded; skipped requests count
+    /// End after exactly this number of requests, warm-up excluded; skipped requests count
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// Run until a percentile is known to within a share of it, as in "p99 5%" [see: help requirements]
+    /// Run until the confidence interval of a percentile is this narrow, as in "p99 5%" [see: help requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
-    /// Open this many connections, each with at most one request in flight
+    /// Open this number of connections, each with at most one request in flight
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
@@ -59,7 +59,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
-    /// Set how to catch up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
+    /// Set the speed of catching up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
     #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
     pub(crate) strictness: Strictness,
 
@@ -71,7 +71,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
-    /// Pin thread i to core i, starting over after the last core
+    /// Pin thread i to core i; after the last core, continue with the first
     #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 
@@ -82,7 +82,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "While it runs")]
     pub(crate) no_tui: bool,
 
-    /// Run this long before recording starts
+    /// Run for this long before recording starts
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
@@ -106,15 +106,15 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) given: BTreeSet<String>,
 
-    /// The file for the chart of a search.
+    /// The path of the chart of a search.
     #[arg(skip)]
     pub(crate) svg: Option<PathBuf>,
 
-    /// The configuration file.
+    /// The path of the configuration file, if one was given.
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Compare with an earlier run, given as its --json file
+    /// Compare with an earlier run: its --json file
     #[arg(long, value_name = "FILE", help_heading = "Requirements")]
     pub(crate) baseline: Option<PathBuf>,
 
@@ -130,7 +130,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Write an interval log of HDR histograms: a line per second and kind of time
+    /// Write an interval log of HDR histograms: one line per second and kind of time
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 
@@ -153,10 +153,10 @@ pub(crate) struct RunArgs {
     pub(crate) push: PushArgs,
 }
 
-/// The options about the report.
+/// The options about the level of detail of the report.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
-    /// Report everything: rates over time, percentiles with their intervals, CPU time, lateness, labels
+    /// Report all details: rates over time, percentiles with intervals, CPU time, lateness, labels
     #[arg(long, short = 'v', help_heading = "Results")]
     verbose: bool,
 
@@ -166,7 +166,7 @@ pub(crate) struct DetailArgs {
 }
 
 impl DetailArgs {
-    /// The level of detail of the report.
+    /// Returns the level of detail of the report.
     pub(crate) fn detail(&self) -> Detail {
         match (self.quiet, self.verbose) {
             (true, _) => Detail::Headline,
@@ -212,14 +212,14 @@ impl RunArgs {
         }
     }
 
-    /// Whether the target is a server that is loaded at the default rate.
+    /// Returns whether the target is a server that is loaded at the default rate.
     pub(crate) fn rate_is_default(&self) -> bool {
         let is_given = |name: &&str| self.given.contains(*name);
         let is_server = ["url", "targets", "scenario"].iter().any(is_given);
         is_server && self.settings.contains_key("rate_is_default")
     }
 
-    /// The criteria that the results must meet.
+    /// Returns the criteria that the results must meet.
     pub(crate) fn criteria(&self) -> Vec<Criterion> {
         let figure = |requirement: &Requirement| match requirement {
             Requirement::Figure(criterion) => Some(criterion.clone()),
@@ -229,7 +229,7 @@ impl RunArgs {
         given.chain(self.fail_below.map(Criterion::at_least_ratio)).collect()
     }
 
-    /// The changes from the baseline that fail the run.
+    /// Returns the changes from the baseline that fail the run.
     pub(crate) fn demands(&self) -> impl Iterator<Item = &Demand> {
         self.fail_if.iter().filter_map(|requirement| match requirement {
             Requirement::Figure(_) => None,

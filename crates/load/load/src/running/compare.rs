@@ -33,11 +33,11 @@ exit status is 3 if a change of --fail-if is found.";
 /// The options of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Files from --json: A and B; with --with, all of these are A
+    /// Compare these --json files: A and B; with --with, all of them belong to A
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Files of B, one or more
+    /// Compare with these files: all of them belong to B
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
@@ -64,7 +64,7 @@ impl CompareArgs {
     }
 }
 
-/// Performs the comparison. Returns whether its output was written, and whether it passed.
+/// Performs the comparison. Returns whether its output was written, and whether its requirements hold.
 pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     let files = args.sides()?;
     let inputs = files.into_iter().flatten().map(|file| ("results", file.as_path()));
@@ -90,8 +90,8 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     Ok((page.and(json).and(text), failed.is_empty()))
 }
 
-/// Reads the run to compare with, and checks it as far as possible before this run. Fails if a requirement about a
-/// change has no baseline.
+/// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
+/// run. Returns an error if a requirement about a change is given without a baseline.
 pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
@@ -115,7 +115,7 @@ fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
     like.map_err(|why| anyhow!("{why}"))
 }
 
-/// Compares a finished run with the baseline, and records which changes fail the run.
+/// Compares a finished run with the baseline. Records in the summary which changes fail the run.
 pub(crate) fn beside<'a>(
     baseline: &Recording,
     demands: impl Iterator<Item = &'a Demand>,
@@ -138,7 +138,7 @@ pub(crate) fn beside<'a>(
     summary.beside = Some(beside);
 }
 
-/// Reads the results in a file.
+/// Reads the results of a run from a file.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
     let text = fs::read(path);
     let recording = text.map_err(anyhow::Error::from).and_then(|text| recording(&text));
@@ -158,7 +158,7 @@ fn recording(text: &[u8]) -> anyhow::Result<Recording> {
     Ok(recording)
 }
 
-/// Rejects results of a later version, and results without a known version, because their content is unknown.
+/// Rejects results of a later version and results without a known version, because their format is unknown.
 fn check_version(version: Option<&str>) -> anyhow::Result<()> {
     let own = env!("CARGO_PKG_VERSION");
     let known = |text: &str| {

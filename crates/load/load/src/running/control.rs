@@ -36,7 +36,7 @@ use std::thread::{self, JoinHandle};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-/// An address that is being listened on. Clients can connect, and get responses once the run has begun.
+/// A listener for the control server. Clients can connect at once, and get responses after the run has begun.
 #[derive(Debug)]
 pub(crate) struct ControlListener {
     listener: TcpListener,
@@ -45,7 +45,7 @@ pub(crate) struct ControlListener {
 }
 
 impl ControlListener {
-    /// Starts to listen if the options contain an address.
+    /// Starts to listen if the options contain an address for the control server.
     pub(crate) fn open(args: &ControlArgs) -> anyhow::Result<Option<ControlListener>> {
         let Some(address) = args.control else { return Ok(None) };
         let token = args.token()?;
@@ -55,13 +55,13 @@ impl ControlListener {
         Ok(Some(ControlListener { address: listener.local_addr()?, listener, token }))
     }
 
-    /// The URL of the control server.
+    /// Returns the URL of the control server.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
 
-/// The control server. It has its own thread, and ends when it is dropped.
+/// The control server, which has its own thread. Dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Control {
     over: watch::Sender<bool>,
@@ -69,7 +69,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Starts to serve the listener, for a run that sends requests to `url`.
+    /// Starts the control server on a listener, for a run that sends requests to `url`.
     pub(crate) fn start(
         control_listener: &ControlListener,
         url: &str,
@@ -95,7 +95,7 @@ fn answer(
     is_over: watch::Receiver<bool>,
 ) {
     runtime.block_on(async {
-        // The socket already listens, so this fails only if no Tokio runtime can be used at all.
+        // The socket already listens, so this fails only if Tokio runtimes do not work at all.
         if let Ok(listener) = tokio::net::TcpListener::from_std(listener) {
             server::serve(listener, handlers, is_over).await;
         }
@@ -105,7 +105,7 @@ fn answer(
 impl Drop for Control {
     fn drop(&mut self) {
         self.over.send_replace(true);
-        // A server that panicked has printed its message.
+        // A server that panicked has already printed its message.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -31,10 +31,12 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use totals::RunTotals;
 
-/// How long threads may take to end after the missing responses were given up. Threads that take longer are stuck.
+/// The maximum time in which threads must end after the missing responses were given up. Threads that take longer are
+/// stuck.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Changes the load, and collects the records of the load threads. It is the stage of a run in which slots start.
+/// Changes the load, and collects the records of the load threads. It handles the stage of a run in which slots
+/// start.
 #[derive(Debug)]
 pub(crate) struct Controller<'run> {
     state: RunState<'run>,
@@ -42,11 +44,12 @@ pub(crate) struct Controller<'run> {
     commands: Commands<'run>,
     totals: RunTotals<'run>,
     observers: Observers,
-    /// Slots that were due but had not started at the end, as intended starts with numbers of slots.
+    /// The slots that were due but had not started at the end of the schedule: intended starts, each with a number of
+    /// slots.
     left: Vec<(Nanos, u64)>,
-    /// The number of these slots that were overdue.
+    /// The number of slots in `left` that were overdue.
     overdue: u64,
-    /// The number of sessions that were not open when slots began to start.
+    /// The number of sessions that were not open when the first slots started.
     unopened: usize,
     /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
@@ -76,12 +79,12 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Makes these labels be reported even if none of their operations has ended.
+    /// Marks these labels as expected: they are reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
 
-    /// Handles messages until the schedule should end.
+    /// Handles messages until the schedule must end.
     pub(crate) fn run(&mut self, messages: &Receiver<Message>) {
         let recorders = &self.state.shared.recorders;
         self.unopened = recorders.iter().map(|recorder| recorder.opening()).sum();
@@ -89,7 +92,7 @@ impl<'run> Controller<'run> {
             let next = self.totals.next_tick().min(self.state.span.end());
             let message = messages.recv_timeout(next - self.state.now());
             let is_stopped = message.is_ok_and(|message| message.reach(self));
-            // This is checked between messages, too, because there may always be another message.
+            // This is also checked between messages, because there may always be another message.
             if is_stopped || self.state.now() >= self.state.span.end() || self.is_over() {
                 return;
             }
@@ -103,38 +106,38 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Whether the fleet continues without this node, or too many requests have failed.
+    /// Returns whether the fleet continues without this node, or whether too many requests have failed.
     fn is_over(&self) -> bool {
         self.totals.has_failed_more_than(self.policy.most_failures)
             || self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether the goal of the run has been reached.
+    /// Returns whether the goal of the run has been reached.
     fn has_come_to_its_goal(&self) -> bool {
         self.policy.goal.as_ref().is_some_and(|goal| goal.is_reached(&self.totals.confidence()))
     }
 
-    /// Sends the state of the run to observers. Also prints a line if one is due.
+    /// Sends the state of the run to the observers. Also prints a line if `is_time_for_a_line`.
     fn show(&self, phase: Phase, is_time_for_a_line: bool) {
         let snapshot = self.totals.snapshot(phase, &self.observers.note);
         self.observers.show(snapshot, &self.totals.over_time, is_time_for_a_line);
     }
 
-    /// Ends the schedule, unless it has ended already, and counts the slots that were due.
+    /// Ends the schedule, unless it has already ended, and counts the slots that were due.
     pub(crate) fn end(&mut self) -> RunEnd {
         let RunState { shared, span, .. } = self.state;
         let run_end = span.end_run(shared.pacer.now());
         self.totals.end(&run_end, &self.policy);
         shared.pacer.close();
-        // No more slots start. The pause is ended, so that its time does not count as lateness.
+        // No more slots start. The pause is ended so that its time does not count as lateness.
         shared.pacer.resume();
-        // It is set nowhere else, so this cannot fail.
+        // The value is set nowhere else, so this cannot fail.
         let _ = shared.ended.set(());
         self.count_left(&run_end);
         run_end
     }
 
-    /// Counts the slots that were due but had not started, except those that were counted before. In a closed loop, no
+    /// Counts the slots that were due but had not started, unless they have been counted before. In a closed loop, no
     /// slot is due before a worker is free.
     fn count_left(&mut self, run_end: &RunEnd) {
         let RunState { shared, span, .. } = self.state;
@@ -149,8 +152,8 @@ impl<'run> Controller<'run> {
         self.overdue += left.iter().filter(is_overdue).map(|(_, slots)| slots).sum::<u64>();
     }
 
-    /// Waits until all responses have arrived or are given up. Requests that are still in flight after that count as
-    /// unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
+    /// Waits until all responses have arrived or have been given up. Requests that are still in flight after that
+    /// count as unfinished, even if their thread is stuck. Threads whose sessions are not open are not waited for.
     pub(crate) fn wait_for_answers(&mut self, messages: &Receiver<Message>, threads: &Threads) {
         let mut answers = Answers { controller: self, given_up: None };
         while threads.are_at_work() && !answers.is_out_of_patience() {
@@ -162,14 +165,14 @@ impl<'run> Controller<'run> {
         self.state.shared.recorders.iter().for_each(|recorder| recorder.give_up());
     }
 
-    /// Computes the summary after the threads have ended. Also returns whether the logs are complete.
+    /// Computes the summary after the threads have ended. Also returns an error if a log is incomplete.
     pub(crate) fn sum_up(
         mut self,
         run_end: RunEnd,
         title: Title,
         resolved_in: Duration,
     ) -> (Summary, anyhow::Result<()>) {
-        // Workers that were waiting for a slot when the schedule ended have given the slot back.
+        // Workers that were waiting for a slot when the schedule ended have given back the slot.
         self.count_left(&run_end);
         self.totals.close(&run_end, &self.policy);
         self.show(Phase::Over, false);
@@ -202,7 +205,7 @@ impl<'run> Controller<'run> {
     }
 }
 
-/// The stage in which slots start. A method that returns true ends this stage.
+/// The stage in which slots start. A method of the stage that returns true ends it.
 impl Stage for Controller<'_> {
     fn stop(&mut self) -> bool {
         let leaving_note = self.commands.stop();
@@ -215,7 +218,7 @@ impl Stage for Controller<'_> {
         is_stopped
     }
 
-    /// Carries out the command of a key, if the key has one, and shows the effect.
+    /// Performs the action of a key, if it has one, and shows the effect.
     fn press(&mut self, key: KeyEvent) -> bool {
         self.observers.note = match self.observers.press(key) {
             Some(Action::Stop) => return self.stop(),
@@ -245,10 +248,10 @@ impl Stage for Controller<'_> {
     }
 }
 
-/// The stage after the schedule, in which some responses are missing.
+/// The stage after the schedule, while responses are still missing.
 struct Answers<'control, 'run> {
     controller: &'control mut Controller<'run>,
-    /// The time at which the missing responses were given up, if they were.
+    /// The time at which the missing responses were given up, or `None` if they were not.
     given_up: Option<Instant>,
 }
 
@@ -266,7 +269,7 @@ impl Answers<'_, '_> {
     }
 }
 
-/// Describes the missing responses and think times of a run whose schedule has ended.
+/// Describes which responses and think times are missing after the schedule has ended.
 fn missing(answers: u64, rests: u64, stuck: usize) -> String {
     if answers + rests == 0 && stuck == 0 {
         return String::new();
@@ -283,7 +286,7 @@ fn missing(answers: u64, rests: u64, stuck: usize) -> String {
 }
 
 impl Stage for Answers<'_, '_> {
-    /// Gives up the missing responses.
+    /// Handles a request to end the run: gives up the missing responses.
     fn stop(&mut self) -> bool {
         let _ = self.controller.state.shared.give_up.send(true);
         self.given_up.get_or_insert_with(Instant::now);

@@ -1,4 +1,4 @@
-//! Implements the `fleet` commands: status, changes of the load, and the report of a run.
+//! Implements the `fleet` commands: the status, changes of the load, and the report of a run.
 
 pub(crate) mod args;
 mod live_status;
@@ -15,7 +15,7 @@ use std::io;
 /// The result of a command: whether its output was written, and whether its requirements hold.
 pub(crate) type Shown = (io::Result<()>, bool);
 
-/// Performs a command.
+/// Performs a `fleet` command.
 pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
     match command {
         FleetCommand::Status { run, watch: true, .. } => {
@@ -45,7 +45,7 @@ pub(crate) fn perform(command: &FleetCommand) -> anyhow::Result<Shown> {
     }
 }
 
-/// Connects to the store, and calls `question` with the run.
+/// Connects to the store of the run, and calls `question`.
 fn ask<T>(
     run: &RunAt,
     question: impl FnOnce(&Control, &RunAddress) -> Result<T, FleetError>,
@@ -55,7 +55,7 @@ fn ask<T>(
     control.and_then(|control| question(&control, &at)).map_err(|error| at.told(error))
 }
 
-/// Changes a run. There is no output.
+/// Changes a run. This writes no output.
 fn change(
     run: &RunAt,
     change: impl FnOnce(&Control) -> Result<(), FleetError>,

@@ -13,12 +13,12 @@ use std::time::Duration;
 
 const ONE_SCHEDULE: &str = "the nodes of a fleet keep to one schedule";
 
-/// A fleet that the run can join.
+/// A fleet that the run can join, with the options for joining it.
 #[derive(Debug)]
 pub(crate) struct Invitation {
     at: RunAddress,
     nodes: u32,
-    /// The whole load; `None` to use the load of the fleet's run.
+    /// The whole load, or `None` if the node uses the load of the fleet's run.
     load: Option<Shape>,
     arrivals: (String, u64),
     skip_later_than: Option<Duration>,
@@ -28,10 +28,10 @@ pub(crate) struct Invitation {
 }
 
 impl Invitation {
-    /// Creates the invitation to the fleet that the options name, if any. A load without an end lasts for `default`.
+    /// Creates the invitation to the fleet that the options name, if any. A load without an end ends after `default`.
     ///
     /// # Errors
-    /// Fails if an option cannot be used in a fleet, or if the store does not respond.
+    /// Returns an error if an option cannot be used in a fleet, or if the store does not respond.
     pub(crate) fn new(args: &RunArgs, default: Duration) -> anyhow::Result<Option<Invitation>> {
         let Some(name) = &args.fleet.run_name else { return Ok(None) };
         let at = RunAddress::new("--fleet", args.fleet.fleet.as_deref(), name)?;
@@ -81,8 +81,8 @@ impl Invitation {
         })
     }
 
-    /// Joins the fleet, and waits for the other nodes. `watch` is called repeatedly with what the node waits for, and
-    /// can end the wait; the result is then `None`.
+    /// Joins the fleet, and waits for the other nodes. `watch` is called repeatedly during the wait, with what the
+    /// node waits for. If it ends the wait, `None` is returned.
     pub(crate) fn join(
         &self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -125,7 +125,7 @@ fn refuse_what_is_not_shared(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The whole load, which ends like the load of a run without a fleet.
+/// Returns the load of the whole fleet. It ends in the same way as the load of a run without a fleet.
 fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     let ScheduleArgs { rate, shape, .. } = &args.schedule;
     let duration = args.duration.map(|duration| duration.saturating_add(args.warmup));
@@ -141,7 +141,7 @@ fn shape(args: &RunArgs, default: Duration) -> anyhow::Result<Shape> {
     }
 }
 
-/// The name of this node: the machine's name and the process ID.
+/// Returns the name of this node, which consists of the machine's name and the process ID.
 fn own_name() -> String {
     #[cfg(unix)]
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Reads keys from the terminal during a run, one by one and without echo.
+//! Reads single keys from the terminal during a run, without echo.
 
 use super::message::Message;
 use crate::console::alternate;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-/// While this exists, keys arrive as messages. Dropping it restores the terminal, also after a panic.
+/// The terminal in raw mode: keys arrive as messages. Dropping it restores the terminal, even after a panic.
 #[derive(Debug)]
 pub(crate) struct Keyboard(());
 
 impl Keyboard {
-    /// Starts to listen, if keys come from a terminal and progress is shown on one.
+    /// Starts to read keys, if standard input and standard error are terminals and this process is in the foreground.
     pub(crate) fn listen(messages: Sender<Message>, interrupt: Arc<Interrupt>) -> Option<Keyboard> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal() && is_in_foreground()) {
             return None;
         }
         terminal::enable_raw_mode().ok()?;
         let keyboard = Keyboard(());
-        // The thread is never joined, because it may wait for a key for ever. It ends with the process.
+        // The thread is never joined, because it may wait for a key forever. It ends with the process.
         thread::Builder::new()
             .name("keys".to_owned())
             .spawn(move || forward(&messages, &interrupt))
@@ -33,7 +33,7 @@ impl Keyboard {
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        // An error means that the terminal is gone, so there is nothing to restore.
+        // An error means that the terminal no longer exists, so there is nothing to restore.
         let _ = terminal::disable_raw_mode();
     }
 }
@@ -50,8 +50,8 @@ fn forward(messages: &Sender<Message>, interrupt: &Interrupt) {
     }
 }
 
-/// Whether this process is in the foreground of the terminal. A background job that changes the terminal would be
-/// stopped.
+/// Returns whether this process is in the foreground of the terminal. If a background job changed the terminal, it
+/// would be stopped.
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     rustix::termios::tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
@@ -66,11 +66,11 @@ fn suspends(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Stops this process until the shell continues it. In the meantime, slots fall due.
+/// Stops this process until the shell continues it. During the stop, slots fall due.
 fn suspend() {
     let was_on_screen = alternate::leave();
     let _ = terminal::disable_raw_mode();
-    // The signal is sent to this thread, so that the thread does not go on before the process has stopped.
+    // The signal is sent to this thread, so that the thread does not continue before the process has stopped.
     #[cfg(unix)]
     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTSTP);
     let _ = terminal::enable_raw_mode();
@@ -79,7 +79,8 @@ fn suspend() {
     }
 }
 
-/// Whether the key is an interrupt, even while text is being typed. In raw mode, Ctrl-C is an ordinary key.
+/// Returns whether the key is an interrupt. It is one even while text is being typed. In raw mode, Ctrl-C is an
+/// ordinary key.
 fn interrupts(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('c' | 'd')) && key.modifiers.contains(KeyModifiers::CONTROL)
 }

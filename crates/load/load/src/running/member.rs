@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A node of a fleet.
+/// A node of a fleet, as part of a run.
 #[derive(Debug)]
 pub(crate) struct Member {
     at: RunAddress,
@@ -47,7 +47,7 @@ pub(crate) struct Member {
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Member {
-    /// Creates a node that has just joined the run at this address.
+    /// Creates the node, which has just joined the run at this address.
     pub(crate) fn new(
         at: RunAddress,
         node: Node,
@@ -61,28 +61,28 @@ impl Member {
         Ok(Member { at, node, control, joined, interrupted, has_left, timeline, parts, overview })
     }
 
-    /// Whether the load had begun when the node joined.
+    /// Returns whether the load had already begun when the node joined.
     pub(crate) fn is_late(&self) -> bool {
         self.joined > self.begins()
     }
 
-    /// The start of the node's part of the load. If the node joins later than the load begins, it does not start
-    /// earlier slots.
+    /// Returns the start of the node's part of the load. If the node joins after the beginning of the load, it does
+    /// not start the slots before that.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }
 
-    /// The second of the load that contains a moment. All nodes number seconds in the same way.
+    /// Returns the number of the second of the load that contains `at`. All nodes number seconds in the same way.
     pub(crate) fn second(&self, at: Nanos) -> u64 {
         (at - self.begins()).as_secs()
     }
 
-    /// The beginning of the next second of the load.
+    /// Returns the beginning of the second of the load that follows `at`.
     pub(crate) fn next_second(&self, at: Nanos) -> Nanos {
         self.begins() + Duration::from_secs(self.second(at) + 1)
     }
 
-    /// Adds what was collected since the moment `from` to the timeline.
+    /// Adds the interval that begins at `from`, and outcomes of slots, to the timeline.
     pub(crate) fn record(&self, from: Nanos, interval: &Interval, outcomes: &[Outcome]) {
         let mut timeline = self.timeline.borrow_mut();
         timeline.add(from - self.begins(), interval);
@@ -91,9 +91,9 @@ impl Member {
         }
     }
 
-    /// Reports the node's results up to a moment to the fleet.
+    /// Sends the node's results up to `at` to the fleet.
     pub(crate) fn tell(&self, at: Nanos, stats: &OperationStats) {
-        // If results cannot be serialized now, the next report may succeed.
+        // If the results cannot be serialized now, the next report may succeed.
         if let Ok(results) = self.results(at, stats).to_bytes() {
             self.node.tell(results);
         }
@@ -108,22 +108,22 @@ impl Member {
         }
     }
 
-    /// The times of the parts of all responses so far.
+    /// Returns the times of the parts of all responses so far.
     pub(crate) fn own_times(&self) -> Vec<OwnTimes> {
         self.parts.all()
     }
 
-    /// The pacer that grants this node's slots.
+    /// Returns the pacer that grants this node's slots.
     pub(crate) fn pacer(&self) -> Pacer {
         self.node.pacer().clone()
     }
 
-    /// The start of the load.
+    /// Returns the start of the load.
     pub(crate) fn begins(&self) -> Nanos {
         Nanos::ZERO + self.node.begins()
     }
 
-    /// The length of this node's part, which ends with its last slot.
+    /// Returns the length of this node's part of the load, which ends with its last slot.
     pub(crate) fn length(&self, warmup: Duration) -> RunLength {
         RunLength {
             warmup: (self.begins() + warmup) - self.starts(),
@@ -151,20 +151,20 @@ impl Member {
         }
     }
 
-    /// The whole load as text, including all changes so far.
+    /// Returns the whole load as text. It includes all changes so far.
     pub(crate) fn load(&self) -> String {
         self.node.shape()
     }
 
-    /// Names the node and its run.
+    /// Describes the node and its run.
     pub(crate) fn title(&self) -> String {
         format!("node {} of {}", self.node.number(), self.at.name)
     }
 
-    /// Changes the load of the whole fleet. `hz` is the current rate.
+    /// Changes the load of the whole fleet. `hz` is its current rate.
     pub(crate) fn act(&self, action: Action, hz: f64) -> Result<(), FleetError> {
         let scaled = |factor: f64| {
-            // A rate at the end of the range stays the same.
+            // A rate at the end of the valid range stays the same.
             let rate = Rate::from_hz(human::four_digits(hz * factor));
             rate.map_or(Ok(()), |rate| self.control.set_rate(rate))
         };
@@ -176,7 +176,7 @@ impl Member {
             Action::Pause => self.pause(true),
             Action::Resume => self.pause(false),
             Action::TogglePause => self.pause(!self.standing().is_paused),
-            // Handled before this method is called.
+            // `Action::Stop` is handled before this method is called.
             Action::Stop => Ok(()),
         }
     }
@@ -190,20 +190,20 @@ impl Member {
         }
     }
 
-    /// Makes the node leave: it takes no more slots, and the other nodes start them.
+    /// Makes the node leave the fleet: it claims no more slots, and the other nodes start them.
     pub(crate) fn leave(&self) -> Result<(), FleetError> {
         self.has_left.set(true);
         self.node.leave()
     }
 
-    /// Describes an error in terms of the command line.
+    /// Describes an error in terms of command-line options.
     pub(crate) fn told(&self, error: FleetError) -> String {
         format!("{:#}", self.at.told(error))
     }
 
-    /// Reports to the store that this node has finished, with its results. `not_started` is the number of granted slots
-    /// that were not started. After the end of the load, waits for the other nodes. Returns a connection for reading
-    /// the results of all nodes, unless the fleet continues.
+    /// Reports to the store that this node has finished, with its results. `not_started` is the number of granted
+    /// slots that were not started. If the load is over, waits for the other nodes. Returns a connection for reading
+    /// the results of all nodes, or `None` if the fleet continues.
     pub(crate) fn finish(
         self,
         stats: &OperationStats,
@@ -222,7 +222,7 @@ impl Member {
     }
 }
 
-/// Waits until all nodes of the run have finished. Returns `false` if the user ends the wait.
+/// Waits until all nodes of the run have finished. Returns `false` if the user ended the wait.
 fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result<bool, FleetError> {
     let progress = Progress::of_a_job();
     loop {
@@ -239,7 +239,7 @@ fn wait_for_all(control: &Control, id: &str, interrupted: &AtomicBool) -> Result
     }
 }
 
-/// Displays the names of the node and its run, and the time at which a late node joined.
+/// Displays the names of the node and its run. For a late node, adds the time at which it joined.
 impl Display for Member {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title())?;

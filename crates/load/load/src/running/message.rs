@@ -1,13 +1,13 @@
-//! Defines messages to a run, and the stages of a run that handle them.
+//! Defines the messages to a run, and the stages of a run that handle them.
 
 use crate::load::action::{Action, Refusal};
 use crossterm::event::KeyEvent;
 use tokio::sync::oneshot;
 
-/// A message to a run.
+/// A message to the current stage of a run.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// End the schedule; if it has already ended, give up the missing responses.
+    /// End the schedule. If it has already ended, give up the missing responses.
     Stop,
     /// The last slot has started.
     LastSlot,
@@ -16,33 +16,34 @@ pub(crate) enum Message {
     /// Show this text to the user.
     #[cfg(feature = "otlp")]
     Tell(String),
-    /// Carry out this command of a program, which waits for the result.
+    /// Perform this action for a program, which waits for the result.
     Ask(Action, oneshot::Sender<Result<(), Refusal>>),
 }
 
-/// A stage of a run: before, during or after its schedule. Methods that handle messages return true to end the stage.
+/// A stage of a run: before, during or after its schedule. If a method that handles a message returns true, the stage
+/// ends.
 pub(crate) trait Stage {
     /// Handles a request to end the run.
     fn stop(&mut self) -> bool;
 
-    /// Handles a key.
+    /// Handles a key that was pressed.
     fn press(&mut self, key: KeyEvent) -> bool;
 
-    /// Carries out a command of a program, except `Stop`.
+    /// Performs an action for a program. The action is not `Stop`.
     fn act(&mut self, action: Action) -> Result<(), Refusal>;
 
-    /// Handles the start of the last slot.
+    /// Handles the message that the last slot has started.
     fn last_slot(&mut self) -> bool {
         false
     }
 
-    /// Shows a text to the user.
+    /// Shows a text to the user, if the stage has a display.
     #[cfg(feature = "otlp")]
     fn tell(&mut self, _text: String) {}
 }
 
 impl Message {
-    /// Passes the message to the current stage. Returns whether the stage ends.
+    /// Passes the message to the current stage. Returns whether the stage must end.
     pub(crate) fn reach(self, stage: &mut impl Stage) -> bool {
         match self {
             Message::Stop => return stage.stop(),
@@ -61,7 +62,7 @@ impl Message {
     }
 }
 
-/// Sends the result to a program. The program may be gone.
+/// Sends the result of an action to the program that waits for it. The program may no longer exist.
 fn reply(answer: oneshot::Sender<Result<(), Refusal>>, done: Result<(), Refusal>) {
     let _ = answer.send(done);
 }

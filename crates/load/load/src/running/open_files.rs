@@ -1,4 +1,4 @@
-//! Raises the limit of open files before a run, as far as the run needs it.
+//! Raises the limit of open files before a run to the number that the run needs.
 
 use super::workers::any_backend::AnyBackend;
 use super::workers::threads;
@@ -6,14 +6,14 @@ use anyhow::bail;
 use std::io;
 use std::sync::Arc;
 
-/// The number of files that a run opens besides its sessions: results, logs, signals, the control server, the store of
-/// a fleet, metrics collectors, and the embedded target's listener.
+/// The number of files that a run opens in addition to those of its sessions and threads: results, logs, signals, the
+/// control server, the store of a fleet, metrics collectors, and the embedded target's listener.
 const OTHERS: u64 = 50;
 
-/// The number of files that a load thread opens: an event queue, a waker and timers.
+/// The number of files that each load thread opens: an event queue, a waker and timers.
 const EACH_THREAD: u64 = 8;
 
-/// The largest number of files that a run with this number of sessions opens.
+/// Returns the maximum number of files that a run with this number of sessions opens.
 fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> u64 {
     // At any rate: a search changes it.
     let threads = threads::sessions(target, sessions, threads, None);
@@ -21,10 +21,10 @@ fn needed(target: &Arc<dyn AnyBackend>, sessions: u32, threads: Option<u16>) -> 
     target.open_files(&threads) + OTHERS + EACH_THREAD * runtimes as u64
 }
 
-/// Raises the limit of open files to what a run with this number of sessions needs.
+/// Raises the limit of open files to the number that a run with this number of sessions needs.
 ///
 /// # Errors
-/// Fails if the hard limit is too low.
+/// Returns an error if the hard limit is too low.
 pub(super) fn allow(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -42,8 +42,8 @@ pub(super) fn allow(
     )
 }
 
-/// Returns the hard limit if it is below `needs`. Otherwise raises the soft limit to twice `needs`, because attempts to
-/// connect can overlap, and so can the steps of a search.
+/// If the hard limit is below `needs`, returns it. Otherwise raises the soft limit to twice `needs`, because attempts
+/// to connect can overlap, and so can the steps of a search.
 #[cfg(unix)]
 fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -58,14 +58,14 @@ fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Other systems have no such limit.
+/// Returns `None`: other systems have no such limit.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
 fn limit_below(_: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// The largest number of sessions below `sessions` for which `fits` holds, or 0.
+/// Returns the maximum number of sessions below `sessions` for which `fits` holds, or 0.
 fn most_sessions(sessions: u32, fits: impl Fn(u32) -> bool) -> u32 {
     let (mut most, mut too_many) = (0, sessions);
     while too_many - most > 1 {
@@ -112,7 +112,7 @@ mod tests {
         };
         assert_eq!(needs(1, 100, 2), 100 + OTHERS + 2 * EACH_THREAD);
         assert_eq!(needs(3, 100, 2), 300 + OTHERS + 2 * EACH_THREAD);
-        // No thread is without a session.
+        // Each thread has at least one session.
         assert_eq!(needs(1, 3, 8), 3 + OTHERS + 3 * EACH_THREAD);
         let blocks: Arc<dyn AnyBackend> =
             Arc::new(|_: Slot| -> Result<Done, Failure> { Ok(Done::new()) });

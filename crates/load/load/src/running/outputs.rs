@@ -1,4 +1,4 @@
-//! Groups the outputs of a run in progress: logs, terminal and snapshots.
+//! Groups the outputs of a run in progress: logs, live display and snapshots.
 
 use crate::shown::live::Live;
 use crate::shown::logs::Logs;
@@ -11,12 +11,12 @@ use tokio::sync::watch;
 pub(crate) struct Outputs {
     pub(crate) logs: Logs,
     pub(crate) live: Live,
-    /// Publishes the snapshots of the run to programs.
+    /// The channel that publishes the snapshots of the run to programs.
     pub(crate) watch: watch::Sender<Option<Arc<Snapshot>>>,
 }
 
 impl Outputs {
-    /// Creates outputs that consist only of a terminal.
+    /// Creates outputs that consist only of a live display.
     pub(crate) fn only(live: Live) -> Outputs {
         Outputs { logs: Logs::default(), live, watch: watch::channel(None).0 }
     }

@@ -1,7 +1,7 @@
-//! Pushes the metrics of a run by the OpenTelemetry protocol: OTLP over HTTP, in protobuf.
+//! Pushes the metrics of a run with the OpenTelemetry protocol: OTLP over HTTP, in protobuf.
 //!
-//! A thread sends the figures of the last snapshot at a fixed interval, and once at the end. If a collector does not
-//! accept them, one message reports this. A collector neither delays nor fails the run.
+//! A thread sends the metrics of the last snapshot at a fixed interval, and once at the end. If a collector does not
+//! accept them, one message reports this. A collector can neither delay the run nor make it fail.
 
 pub(crate) mod args;
 pub(crate) mod collector;
@@ -20,24 +20,24 @@ use tokio::select;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-/// The thread that sends metrics until it is asked to end.
+/// The thread that sends metrics until [`end`](Push::end) is called.
 #[derive(Debug)]
 pub(crate) struct Push {
     end: oneshot::Sender<()>,
     thread: JoinHandle<Pushed>,
 }
 
-/// The numbers of sent messages.
+/// The numbers of messages that were sent and that failed.
 #[derive(Debug, Default)]
 struct Pushed {
     all: u64,
     failed: u64,
-    /// The reason why the last failed message was not accepted.
+    /// The reason for the last failure.
     last: String,
 }
 
 impl Push {
-    /// Starts to send the metrics of a run at a fixed interval.
+    /// Starts to send the metrics of a run at the interval `every`.
     pub(crate) fn start(
         collector: Arc<Collector>,
         every: Duration,
@@ -52,9 +52,9 @@ impl Push {
         Ok(Push { end, thread })
     }
 
-    /// Sends the last metrics. Returns a message if some metrics did not arrive.
+    /// Sends the metrics for the last time. Returns a message if some metrics were not accepted.
     pub(crate) fn end(self) -> Option<String> {
-        // The thread receives this unless it has panicked, in which case it has printed a message.
+        // The thread receives this message unless it has panicked, in which case it has printed a message.
         let _ = self.end.send(());
         let Pushed { all, failed, last } = self.thread.join().unwrap_or_default();
         (failed > 0).then(|| format!("--otlp: {failed} of {all} pushes failed, the last: {last}"))
@@ -63,7 +63,7 @@ impl Push {
 
 fn run(runtime: Runtime, pusher: Pusher, every: Duration, ended: oneshot::Receiver<()>) -> Pushed {
     let outcome = runtime.block_on(pusher.run(every, ended));
-    // Resolving a name cannot be canceled, and must not delay the end.
+    // Name resolution cannot be cancelled, and must not delay the end.
     runtime.shutdown_background();
     outcome
 }
@@ -84,7 +84,7 @@ impl Pusher {
                 ticks.tick().await;
                 self.push(Some(every)).await;
             };
-            // A send that is interrupted by the end is replaced by the last send, because counts only grow.
+            // If the end interrupts a send, the last send replaces it, because counts only grow.
             select! {
                 () = next => {}
                 _ = &mut ended => break,
@@ -94,7 +94,7 @@ impl Pusher {
         self.pushed
     }
 
-    /// Sends the current metrics. Reports the first failure, with the time of the next attempt.
+    /// Sends the current metrics. For the first failure, reports the time of the next attempt.
     async fn push(&mut self, again: Option<Duration>) {
         let Some(snapshot) = self.snapshots.borrow().clone() else { return };
         let families = metrics::families(Some(&snapshot));
@@ -107,7 +107,7 @@ impl Pusher {
             if let (1, Some(every)) = (self.pushed.failed, again) {
                 let every = humantime::format_duration(every);
                 let told = format!("--otlp: {error:#}; trying again every {every}");
-                // The run may have ended.
+                // The run may already have ended.
                 let _ = self.messages.send(Message::Tell(told));
             }
         }

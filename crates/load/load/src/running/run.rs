@@ -30,24 +30,25 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::watch;
 
-/// The number of interrupts that a run handles: the first ends the schedule, the second the wait for responses.
+/// The number of interrupts that a run handles. The first one ends the schedule, and the second one the wait for
+/// responses.
 pub(crate) const INTERRUPTS: usize = 2;
 
-/// The number of additional interrupts of a fleet's node, which first leaves the fleet and starts the slots that it has
-/// claimed.
+/// The number of additional interrupts that a node of a fleet handles: the node first leaves the fleet and starts the
+/// slots that it has claimed.
 const LEAVES: usize = 1;
 
 /// The results of a finished run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) summary: Summary,
-    /// Fails if a log is incomplete.
+    /// An error if a log is incomplete.
     pub(crate) logged: anyhow::Result<()>,
-    /// In a fleet, the number of slots that were granted but not started.
+    /// In a fleet, the number of slots that were granted to this node but not started.
     pub(crate) not_started: u64,
 }
 
-/// The error that a fleet cannot be joined.
+/// The error for a fleet that cannot be joined.
 #[derive(Debug)]
 pub(crate) struct NotJoined;
 
@@ -57,8 +58,8 @@ impl std::fmt::Display for NotJoined {
     }
 }
 
-/// Performs the run that is set up. Returns its results, and its node if it belongs to a fleet. Returns `None` if the
-/// run was stopped before its fleet had started.
+/// Performs the run that has been set up. Returns its results, and its node if it belongs to a fleet. Returns `None`
+/// if the run was stopped before its fleet started.
 pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Option<Member>)>> {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
@@ -66,11 +67,11 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     let interrupts = INTERRUPTS + setup.invitation.as_ref().map_or(0, |_| LEAVES);
     let interrupt = Interrupt::on_signals(interrupts, move || drop(stop.send(Message::Stop)))?;
     let interrupted = interrupt.flag();
-    // The keyboard is dropped at the end of this function, so the report is printed on a restored terminal.
+    // The keyboard is dropped at the end of this function, so that the report is printed on a restored terminal.
     let keyboard = Keyboard::listen(sender.clone(), interrupt);
     let (watch, snapshots) = watch::channel(None);
     let control = setup.control_listener.as_ref().map(|control_listener| {
-        // This is printed before the full-screen view opens, because nothing else can be shown during it.
+        // The line is printed before the full-screen view opens, because no other output is visible during it.
         Progress::of_a_job().add_line(&format!("control at {}", control_listener.url()));
         Control::start(control_listener, &setup.target.name(), snapshots.clone(), sender.clone())
     });
@@ -103,7 +104,7 @@ pub(crate) fn run(setup: &Setup, logs: Logs) -> anyhow::Result<Option<(Ran, Opti
     Ok(Some((done?, member)))
 }
 
-/// Joins a fleet, and waits for the other nodes. `None` if the user ended the run before it started.
+/// Joins a fleet and waits for the other nodes. Returns `None` if the user ended the run before the fleet started.
 fn join(
     invitation: &Invitation,
     messages: &Receiver<Message>,
@@ -137,8 +138,8 @@ fn join(
     member
 }
 
-/// Performs the run that is set up, and handles messages. The first [`Message::Stop`] ends the schedule, the second one
-/// the wait for responses.
+/// Performs the run that has been set up, and handles messages. The first [`Message::Stop`] ends the schedule. The
+/// second one ends the wait for responses.
 pub(crate) fn perform(
     setup: &Setup,
     member: Option<&Member>,
@@ -159,7 +160,7 @@ pub(crate) fn perform(
     controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),
-        // Slots that cannot be given back are lost, and counted as lost.
+        // Slots that cannot be given back are lost, and the account counts them as lost.
         Some(member) => drop(member.leave()),
         None => {}
     }
@@ -187,8 +188,8 @@ pub(crate) fn perform(
     Ok(Ran { summary, logged, not_started: span.not_started() })
 }
 
-/// Starts the schedule, and notifies the target and the workers. If the run should end already (`is_wanted` is false),
-/// the schedule ends before any slot can start.
+/// Starts the schedule, and notifies the target and the workers. If `is_wanted` is false because the run should
+/// already end, the schedule ends before any slot can start.
 pub(super) fn start_schedule<'run>(
     setup: &Setup,
     member: Option<&Member>,
@@ -202,7 +203,7 @@ pub(super) fn start_schedule<'run>(
         RunSpan::new(pacer, member.starts(), length, messages)
     } else {
         // Claiming the first slot fixes the exact start of the schedule. The slot is given back before a worker looks
-        // for it, because a worker that finds no slot left ends.
+        // for it, because a worker ends if it finds no slot.
         let first = pacer.claim()?;
         pacer.resume();
         let start = first.due()? - setup.first;
@@ -212,7 +213,7 @@ pub(super) fn start_schedule<'run>(
         span.end_run(span.start);
     }
     setup.target.schedule_starts();
-    // It is set nowhere else, so this cannot fail.
+    // The value is set nowhere else, so this cannot fail.
     let _ = shared.span.set(span);
     shared.span.get().context("the schedule has not started")
 }

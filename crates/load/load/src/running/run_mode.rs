@@ -1,9 +1,9 @@
-//! Checks the options of runs that do not simply last for a time: closed loops (`--rate max`), and runs that continue
-//! until a percentile is known well enough (`--until-confident`).
+//! Checks the options of runs with a special mode: closed loops (`--rate max`), and runs that continue until the
+//! confidence interval of a percentile is narrow enough (`--until-confident`).
 //!
-//! In a closed loop, each connection starts its next request when it has received its response, so no request is late.
-//! The engine treats a closed loop as the highest rate without catching up: a slot is due as soon as a worker asks for
-//! one.
+//! In a closed loop, each connection starts its next request when it has received the response to its last one, so no
+//! request is late. The engine treats a closed loop as the highest rate without catching up: a slot is due as soon as
+//! a worker asks for one.
 
 use super::args::RunArgs;
 use crate::judged::criteria::Criterion;
@@ -11,14 +11,14 @@ use anyhow::{bail, ensure};
 use nanopace::Strictness;
 use std::time::Duration;
 
-/// The options about a schedule, which a closed loop does not have.
+/// The options about a schedule. They cannot be used in a closed loop, which has no schedule.
 const OF_A_SCHEDULE: [&str; 7] =
     ["arrivals", "har", "strictness", "max-backlog", "skip-later-than", "shard", "run"];
 
 /// Sets the late policy of a closed loop, if the run is a closed loop.
 ///
 /// # Errors
-/// Fails if there is an option about a schedule, or a requirement that always holds without a schedule.
+/// Returns an error if an option is about a schedule, or if a requirement always holds without a schedule.
 pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     if !args.schedule.is_closed {
         return Ok(());
@@ -36,15 +36,15 @@ pub(crate) fn settle_closed_loop(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The default for the longest run with `--until-confident`.
+/// The default of the maximum duration of a run with `--until-confident`.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// The longest duration of a run with `--until-confident`, without the warm-up.
+/// Returns the maximum duration of a run with `--until-confident`, not including the warm-up.
 pub(crate) fn longest(args: &RunArgs) -> Option<Duration> {
     args.until_confident.as_ref().map(|_| args.longest.unwrap_or(LONGEST))
 }
 
-/// Rejects options that end a run in other ways, and loads for which the confidence cannot increase.
+/// Rejects options that end the run in other ways, and loads under which the confidence cannot increase.
 pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     if args.until_confident.is_none() {
         return Ok(());

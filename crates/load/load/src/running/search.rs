@@ -1,11 +1,12 @@
 //! Runs `nanopace search`: finds the highest rate that meets an objective.
 //!
-//! Each step is a run over new connections, and waits for all its responses, so that no backlog of a step reaches the
-//! next one. Slots that were due at the end of the step but had not started are given up. All steps use the same
-//! target. Each connection has only one request in flight, so the target has no work left when a step is over.
+//! Each step is a run over new connections. It waits for all its responses, so that no backlog reaches the next step.
+//! Slots that were due at the end of the step but had not started are given up. All steps use the same target. Each
+//! connection has only one request in flight, so the target has no work left when a step is over.
 //!
-//! A step ends as soon as too many requests have failed for it to succeed. If no request succeeds, one request is sent
-//! alone. If that fails too, the rate is not the cause, and the search ends.
+//! A step ends as soon as so large a number of requests has failed that it cannot meet the objective. If no request
+//! of a step succeeds, one request is sent alone. If that request also fails, the rate is not the cause, and the
+//! search ends.
 
 mod alone;
 pub(crate) mod args;
@@ -34,12 +35,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A search that is ready: the target responds, and the output files can be written.
+/// A search that is ready to run: the target responds, and the output files can be written.
 pub(crate) struct Job {
     setup: Setup,
     promise: Promise,
     bounds: Bounds,
-    /// The shortest duration of a step.
+    /// The minimum duration of a step.
     least: Duration,
     longest: Duration,
     svg: Option<ResultFile>,
@@ -49,8 +50,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Creates the target, checks that it responds, and opens the output files. `inputs` are the files from which the
-    /// target is created.
+    /// Creates the target, checks that it responds, and opens the output files. `inputs` are the files that the
+    /// target is created from.
     pub(crate) fn new<T: Backend>(
         args: SearchArgs,
         inputs: &[Input<'_>],
@@ -59,7 +60,7 @@ impl Job {
         Job::of_any(args, inputs, boxed(make))
     }
 
-    /// Like [`new`](Job::new), for a target whose type is hidden.
+    /// Like [`new`](Job::new), but for a target whose type is hidden.
     fn of_any(args: SearchArgs, inputs: &[Input<'_>], make: Make<'_>) -> anyhow::Result<Job> {
         args.check()?;
         let bounds = Bounds {
@@ -95,7 +96,7 @@ impl Job {
         Ok(Job { setup, promise, bounds, least, longest, svg, interrupt, sender, messages })
     }
 
-    /// Searches until the highest rate is found, or the search is interrupted.
+    /// Searches until the highest rate is found or the search is interrupted.
     ///
     /// # Errors
     ///
@@ -143,11 +144,11 @@ impl Job {
         })
     }
 
-    /// Runs a step. `None` if the step was interrupted.
+    /// Runs a step. Returns `None` if the step was interrupted.
     fn perform(&mut self, step: Step, length: Duration) -> anyhow::Result<Option<Measured>> {
-        // Messages of the previous step are dropped. Its threads have ended.
+        // Messages of the previous step are dropped, because its threads have ended.
         while self.messages.try_recv().is_ok() {}
-        // An interrupt sets its flag before it sends a message, so no interrupt is lost.
+        // An interrupt sets its flag before it sends a message, so that no interrupt is lost.
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
@@ -176,7 +177,7 @@ impl Job {
         )
     }
 
-    /// Writes the JSON object, the chart and the report. If one write fails, the others are still made.
+    /// Writes the JSON object, the chart and the report. If one output fails, the others are still written.
     pub(crate) fn publish(&self, results: &Results) -> [io::Result<()>; 3] {
         let promise = &self.promise;
         let json = self.setup.output.write_json(|| object::Object::new(results, promise));
@@ -195,5 +196,5 @@ impl Debug for Job {
     }
 }
 
-/// The highest possible rate, per second.
+/// The highest possible rate, in requests per second.
 const HIGHEST: f64 = 1e10;

@@ -1,4 +1,4 @@
-//! Sets up a run. All errors that can be found before the load starts are found here.
+//! Sets up a run. All errors that can be found before the load starts are found during the setup.
 
 use super::args::RunArgs;
 use super::compare;
@@ -36,7 +36,7 @@ use std::time::Duration;
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// Creates a target whose type is hidden.
+/// A function that creates a target whose type is hidden.
 pub(crate) type Make<'a> = Box<dyn FnOnce(&RunArgs) -> anyhow::Result<Arc<dyn AnyBackend>> + 'a>;
 
 /// Hides the type of the target that `make` creates.
@@ -46,50 +46,50 @@ pub(crate) fn boxed<'a, T: Backend>(
     Box::new(|args| Ok(Arc::new(make(args)?)))
 }
 
-/// Everything that a run needs before it starts.
+/// A run that is set up and ready to start.
 pub(crate) struct Setup {
-    /// The options as given.
+    /// The options of the run.
     pub(crate) args: RunArgs,
-    /// The target of the load.
+    /// The target that receives the load.
     pub(crate) target: Arc<dyn AnyBackend>,
     pub(crate) prepared: Prepared,
     /// The first intended start, from the load's start.
     pub(crate) first: Duration,
-    /// The end of the load, relative to its start; `Duration::MAX` if the load has no end, or ends with its last
-    /// request.
+    /// The end of the load, relative to its start. `Duration::MAX` if the load has no end, or if it ends with its
+    /// last request.
     end: Duration,
-    /// The number of slots of this process, if the target has data for a limited number only.
+    /// The maximum number of slots of this process, if the target has data for a limited number of slots.
     most: Option<u64>,
-    /// The slots that a number of requests limits.
+    /// The slots of a load that is limited by its number of requests.
     counted: Option<Counted>,
-    /// The largest number of failures. With more, the run ends early.
+    /// The maximum number of failures. If more requests fail, the run ends early.
     most_failures: f64,
-    /// Cores to pin threads to; empty if they are not pinned.
+    /// The cores that threads are pinned to. Empty if threads are not pinned.
     pub(crate) cores: Vec<Core>,
-    /// The fleet that the run belongs to.
+    /// The fleet that the run joins, if any.
     pub(crate) invitation: Option<Invitation>,
-    /// The address at which programs can read the state of the run and control it.
+    /// The listener of the control server, at which programs can read the state of the run and control it.
     pub(crate) control_listener: Option<ControlListener>,
     /// The collector that metrics are sent to.
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
-    /// The run that this run is compared with.
+    /// The earlier run that this run is compared with, if any.
     pub(crate) baseline: Option<Recording>,
     /// The output for the report and the JSON object.
     pub(crate) output: Output,
     /// The file for the HTML page.
     pub(crate) html: Option<ResultFile>,
-    /// The file for the requirements as test cases.
+    /// The file for the requirements as `JUnit` test cases.
     pub(crate) junit: Option<ResultFile>,
     /// The file for the short summary.
     pub(crate) summary: Option<ResultFile>,
-    /// The logs, ready to begin.
+    /// The logs, whose files are open but not written yet.
     pub(crate) logs: Logs,
 }
 
 impl Setup {
     /// Creates the target, checks that it responds, and opens the output files without changing their contents.
-    /// `inputs` are the files from which the target is created.
+    /// `inputs` are the files that the target is created from.
     pub(crate) fn new<T: Backend>(
         args: RunArgs,
         inputs: &[Input<'_>],
@@ -98,7 +98,7 @@ impl Setup {
         Setup::of_any(args, inputs, boxed(make))
     }
 
-    /// Like [`new`](Setup::new), for a target whose type is hidden.
+    /// Like [`new`](Setup::new), but for a target whose type is hidden.
     pub(crate) fn of_any(
         mut args: RunArgs,
         inputs: &[Input<'_>],
@@ -112,7 +112,7 @@ impl Setup {
         args.schedule.check_first(first)?;
         let end = args.schedule.end()?.unwrap_or(Duration::MAX);
         ensure!(args.warmup < end, "the load and its warm-up are over before anything is recorded");
-        // The last request of a recording may start late, so the end is not known.
+        // The last request of a recording may start late, so the end is not known in advance.
         let end = if args.schedule.is_replay() { Duration::MAX } else { end };
         let cores = if args.pin { cores()? } else { Vec::new() };
         let baseline = compare::baseline(&args)?;
@@ -126,7 +126,7 @@ impl Setup {
         open_files::allow(&target, args.connections, args.threads)?;
         let prepared = Prepared::new(&target)?;
         probe(&target, args.timeout)?;
-        // Files are opened last, so an invalid run does not change the results of the previous run.
+        // Files are opened last, so that an invalid run does not change the results of the previous run.
         let csv_on_stdout = args.csv.as_deref().is_some_and(is_stdout);
         let output = Output::create(args.json.as_deref())?.beside(csv_on_stdout);
         let [html, junit, summary] = [&args.html, &args.junit, &args.summary]
@@ -162,7 +162,7 @@ impl Setup {
         })
     }
 
-    /// Sets up the next run at a constant rate of `hz`, with new random arrivals. The run lasts for `duration`, or
+    /// Sets up the next run with the constant rate `hz` and new random arrivals. The run lasts for `duration`, or
     /// until more than `most_failures` requests have failed.
     pub(crate) fn change(
         &mut self,
@@ -174,20 +174,20 @@ impl Setup {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
-        // At a lower rate, random arrivals may begin later.
+        // At a lower rate, the first of the random arrivals may be later.
         self.first = self.args.schedule.starts()?.next().context("this load has no requests")?;
         Ok(())
     }
 
-    /// The number of connections of each thread.
+    /// Returns the number of connections of each thread.
     pub(crate) fn connections(&self) -> Vec<usize> {
         let RunArgs { connections, threads, schedule, .. } = &self.args;
         let hz = schedule.constant_hz().ok().flatten().filter(|_| !schedule.is_closed);
         threads::sessions(&self.target, *connections, *threads, hz)
     }
 
-    /// Creates a pacer for the requested load, which is paused until the schedule starts. In a fleet, this is the pacer
-    /// of the node.
+    /// Creates a pacer for the requested load. It is paused until the schedule starts. In a fleet, the pacer of the
+    /// node is returned instead.
     pub(crate) fn pacer(&self, member: Option<&Member>) -> anyhow::Result<Pacer> {
         match member {
             Some(member) => Ok(member.pacer()),
@@ -212,19 +212,20 @@ impl Setup {
         Ok(builder)
     }
 
-    /// The largest number of slots of this process, including the warm-up.
+    /// Returns the maximum number of slots of this process, including those of the warm-up.
     fn most_slots(&self) -> Option<u64> {
         self.counted.map_or(self.most, |counted| Some(counted.all()))
     }
 
-    /// Whether late slots may be given up, so that later slots take their places. In a closed loop, no slot is late.
+    /// Returns whether late slots may be given up, so that later slots take their places. In a closed loop, no slot
+    /// is late.
     pub(crate) fn gives_up(&self) -> bool {
         let args = &self.args;
         let is_strict = args.strictness == Strictness::STRICT && !args.schedule.is_closed;
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// The policy for slots that are late.
+    /// Returns the policy for slots that are late.
     pub(crate) fn policy(&self) -> Policy {
         let args = &self.args;
         let keeps_slots = args.strictness == Strictness::AVERAGE
@@ -239,12 +240,12 @@ impl Setup {
         }
     }
 
-    /// Whether the last slot of the load ends the run.
+    /// Returns whether the last slot of the load ends the run.
     fn ends_with_load(&self) -> bool {
         self.args.schedule.is_replay() || self.most.is_some()
     }
 
-    /// The length of the run. It ends at the latest when the load ends.
+    /// Returns the length of the run. The run ends when the load ends, if not earlier.
     pub(crate) fn length(&self) -> anyhow::Result<RunLength> {
         let args = &self.args;
         let has_length = args.schedule.has_length() || self.ends_with_load();
@@ -266,7 +267,7 @@ impl Setup {
         })
     }
 
-    /// Describes how late requests catch up. In a closed loop, no request is late.
+    /// Describes how the run catches up when requests are late. In a closed loop, no request is late.
     fn catching_up(&self) -> String {
         let strictness = self.args.strictness;
         let is_closed = self.args.schedule.is_closed;
@@ -302,7 +303,7 @@ fn spacing(schedule: &ScheduleArgs) -> Spacing {
     }
 }
 
-/// How many of the first `slots` slots of the load belong to this process.
+/// Returns the number of slots of this process among the first `slots` slots of the load.
 fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     ensure!(
         args.fleet.run_name.is_none(),
@@ -313,8 +314,8 @@ fn part_of(slots: u64, args: &RunArgs) -> anyhow::Result<u64> {
     Ok(Arrivals::even().starts_before(end, &second, &args.schedule.shard()?))
 }
 
-/// The slots of a load with a number of requests; at most `most` of them in this process. `None` for a closed loop,
-/// whose workers count their starts.
+/// Returns the slots of a load that is limited by its number of requests: at most `most` in this process. Returns
+/// `None` for a closed loop, in which workers count their starts.
 fn counted(args: &RunArgs, most: Option<u64>) -> anyhow::Result<Option<Counted>> {
     let schedule = &args.schedule;
     let Some(requests) = args.requests.filter(|_| !schedule.is_closed) else { return Ok(None) };
@@ -345,7 +346,7 @@ fn cores() -> anyhow::Result<Vec<Core>> {
     Ok(cores)
 }
 
-/// Checks within the timeout whether the target responds.
+/// Checks whether the target responds within the timeout.
 fn probe(target: &Arc<dyn AnyBackend>, timeout: Duration) -> anyhow::Result<()> {
     let probed = Arc::clone(target);
     let probed = apart(

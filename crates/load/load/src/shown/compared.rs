@@ -1,4 +1,4 @@
-//! Writes the HTML page of a comparison, one self-contained file that is similar to the page of a run.
+//! Writes the HTML page of a comparison: one self-contained file that is similar to the page of a run.
 
 use super::comparison::{BESIDE, sides, upshot};
 use super::page::baseline::table;
@@ -10,7 +10,7 @@ use crate::recorded::percentiles::Sample;
 use maud::{Markup, html};
 use std::path::PathBuf;
 
-/// Returns the page of a comparison of these files, with the requirements that it failed.
+/// Returns the HTML page of a comparison. `files` are the files of both sides, `failed` the requirements that failed.
 pub(crate) fn html(comparison: &Comparison, files: [&[PathBuf]; 2], failed: &[String]) -> String {
     let [a, b] = sides(comparison);
     let files = files.map(names);
@@ -33,7 +33,7 @@ fn names(files: &[PathBuf]) -> String {
     human::visible(&names.join(", "))
 }
 
-/// Draws the response times of both sides in one chart.
+/// Draws a chart with the response times of both sides.
 fn curves(comparison: &Comparison) -> Markup {
     let [a, b] =
         comparison.times.each_ref().map(|it| Sample::bounded(&it.response, &it.lower_bounds));

@@ -1,4 +1,4 @@
-//! Defines how confidence intervals are written to JSON.
+//! Defines how confidence intervals are represented in JSON.
 
 use crate::recorded::confidence::{Batched, Confidence, Range};
 use serde::Serialize;
@@ -12,7 +12,7 @@ pub(crate) struct ConfidenceObject {
     response_time_ns: Ranges,
 }
 
-/// The intervals of some percentiles; null if there are too few values.
+/// The confidence intervals of some percentiles. An interval is null if there are too few values.
 #[derive(Debug, Serialize)]
 struct Ranges {
     p50: Option<RangeObject>,
@@ -22,7 +22,7 @@ struct Ranges {
     p99_99: Option<RangeObject>,
 }
 
-/// An interval. Its upper end is missing if it lies beyond all measured times.
+/// A confidence interval. Its upper end is missing if it lies beyond all measured times.
 #[derive(Debug, Serialize)]
 struct RangeObject {
     low: u64,

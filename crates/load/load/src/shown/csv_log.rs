@@ -1,4 +1,4 @@
-//! Writes the CSV log: the results of each second on a line.
+//! Writes the CSV log: one line for the results of each second.
 
 use crate::console::LogFile;
 use crate::recorded::labels::Labelled;
@@ -10,18 +10,18 @@ use hdrhistogram::Histogram;
 use std::path::Path;
 use std::time::Duration;
 
-/// The first columns. Columns for each distribution of times follow.
+/// The first columns of the log. The columns of each distribution of times follow.
 const COLUMNS: &str =
     "from_seconds,to_seconds,asked,started,completed,failed,backlog_slots,backlog_seconds";
 const CANNOT_WRITE: &str = "cannot write --csv";
 const POINTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
 
-/// A CSV log that is written line by line, so that it survives however the run ends.
+/// A CSV log. Each line is written at once, so that the log is kept even if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct CsvLog {
     file: LogFile,
-    /// Whether operations have labels. If so, each line has a label, which is empty for the line of all operations. The
-    /// lines of a second's labels follow the line of the second.
+    /// Whether operations have labels. If so, each line has a label, which is empty for the line of all operations.
+    /// The lines of the labels follow the line of their second.
     has_labels: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct CsvLog {
 pub(crate) struct Second<'run> {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The number of requested starts.
+    /// The number of requested slots.
     pub(crate) asked: f64,
     /// The backlog at the end of the second.
     pub(crate) backlog: Backlog,
@@ -38,14 +38,14 @@ pub(crate) struct Second<'run> {
 }
 
 impl<'run> Second<'run> {
-    /// The part of the second from `moment` on.
+    /// Returns the second, cut so that it begins at `moment` or later.
     pub(crate) fn after(&self, moment: Duration) -> Second<'run> {
         Second { from: self.from.max(moment), ..*self }
     }
 }
 
 impl CsvLog {
-    /// Opens the file; `-` is standard output.
+    /// Opens the file. The path `-` is standard output.
     pub(crate) fn create(path: &Path, has_labels: bool) -> anyhow::Result<CsvLog> {
         Ok(CsvLog { file: LogFile::create(path)?, has_labels })
     }
@@ -81,7 +81,7 @@ fn head() -> String {
     COLUMNS.to_owned() + &times.collect::<String>()
 }
 
-/// Returns the complete log of these intervals.
+/// Returns the complete log for these intervals.
 pub(crate) fn text(intervals: &[Interval]) -> String {
     let lines =
         intervals.iter().map(|&Interval { from, to, asked, backlog, ref brief, .. }| {
@@ -106,7 +106,7 @@ fn line(
     counts + &kinds.map(cells).concat()
 }
 
-/// Formats the line of a label. Fields that are unknown for labels are empty.
+/// Formats the line of a label. Fields that are not recorded by label stay empty.
 fn label_line([from, to]: [Duration; 2], labelled: &Labelled) -> String {
     let [from, to] = [from, to].map(|time| time.as_secs_f64());
     let Labelled { label, service, response, .. } = labelled;

@@ -1,4 +1,4 @@
-//! Draws the uncorrected times, which a closed-loop tool would report, next to the corrected ones.
+//! Draws the uncorrected times, which a closed-loop tool would report, next to the corrected times.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
@@ -21,25 +21,25 @@ const POINTS: [(&str, f64); 9] = [
     ("max", 1.0),
 ];
 
-/// The time of a bar's first character. Each further character is a factor of 1.58, so five characters are a factor of
-/// ten.
+/// The time that a bar of one character stands for. Each further character multiplies the time by [`STEP`], so five
+/// characters multiply it by ten.
 const FIRST: Duration = Duration::from_micros(10);
 const STEP: f64 = 1.584_893;
 
 const NOTHING_COMPLETED: &str =
     "No request completed: there are no service times, and the response times are lower bounds.";
 
-/// The largest width of a bar, which ends before the next column.
+/// The maximum width of a bar in characters. It leaves space for the next column.
 const WIDTH: usize = 30;
 
 /// Displays two distributions as bars on a logarithmic scale.
 #[derive(Debug)]
 pub(crate) struct Curve<'run> {
-    /// The service times.
+    /// The service times, which a closed-loop tool would report.
     pub(crate) uncorrected: Sample<'run>,
-    /// The response times.
+    /// The response times, which include the wait times.
     pub(crate) corrected: Sample<'run>,
-    /// The verdict on the run.
+    /// The verdict on the run, which decides whether the curves can be compared.
     pub(crate) verdict: Verdict,
 }
 
@@ -61,9 +61,9 @@ impl Display for Curve<'_> {
 }
 
 impl Curve<'_> {
-    /// A sentence about the largest difference between the curves, which is time that a closed-loop tool would hide, or
-    /// about their agreement. `None` for a closed loop, and for a difference if the generator was late, because the
-    /// corrected curve is then wrong, too.
+    /// Returns a sentence about the largest difference between the curves (time that a closed-loop tool would hide),
+    /// or about their agreement. Returns `None` for a closed loop. If the generator was late, also returns `None` for
+    /// a difference, because the corrected curve is then wrong too.
     pub(crate) fn hidden(&self) -> Option<String> {
         if self.corrected.is_empty() || self.verdict == Verdict::ClosedLoop {
             return None;
@@ -127,7 +127,8 @@ mod tests {
         }
     }
 
-    /// One of 100 requests takes 2 s, and the others take 1 ms. Every third request falls due in those 2 s.
+    /// Returns service and response times. One of 100 requests takes 2 s, and the others take 1 ms. Every third
+    /// request falls due in those 2 s.
     fn stall() -> [Histogram<u64>; 2] {
         [
             histogram((0..100).map(|i| if i == 0 { 2_000 } else { 1 })),

@@ -15,7 +15,7 @@ use crate::recorded::stats::{OperationStats, SetUps};
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays everything that the brief report omits.
+/// Displays all parts of a report that the brief report omits.
 #[derive(Debug)]
 pub(crate) struct Details<'run>(pub(crate) &'run Summary);
 
@@ -50,7 +50,7 @@ impl Display for Details<'_> {
     }
 }
 
-/// The findings that are not among the notes of the brief report.
+/// Returns the findings that the notes of the brief report do not contain.
 fn unnoted(summary: &Summary) -> impl Iterator<Item = &Finding> {
     let are_noted = summary.verdict.is_well();
     let goal = |found: &&Finding| found.is_well && found.check == "sure";
@@ -72,7 +72,7 @@ fn statuses(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     }
 }
 
-/// Writes how even the starts were, how the schedule's time was used, and what made requests late.
+/// Writes how even the starts were, how the schedule's time was used, and what caused late requests.
 fn schedule(f: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     match summary.gaps {
         Some(gaps) => {

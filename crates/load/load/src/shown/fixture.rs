@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use nanopace::{Nanos, Pacer, Rate};
 use std::time::{Duration, SystemTime};
 
-/// The summary of a run without records.
+/// Returns the summary of a run without records.
 pub(crate) fn empty() -> Summary {
     let title = Title {
         scenario_hash: None,
@@ -51,7 +51,8 @@ pub(crate) fn empty() -> Summary {
     }
 }
 
-/// The summary of a run of this length and rate, with times from 50 us to 10 s that increase and decrease in turn.
+/// Returns the summary of a run of this length and rate. Its times range from 50 us to 10 s; they alternately
+/// increase and decrease.
 pub(crate) fn long(seconds: u64, hz: u64) -> Summary {
     let mut summary = empty();
     for second in 0..seconds {

@@ -1,4 +1,4 @@
-//! Writes the interval log of HDR histograms, for tools that read such logs.
+//! Writes the interval log of HDR histograms, which other tools can read.
 
 use crate::console::LogFile;
 use crate::recorded::stats::OperationStats;
@@ -14,17 +14,18 @@ const FORMAT: &str = "[Histogram log format version 1.3]";
 const LEGEND: &str =
     r#""StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram""#;
 
-/// Readers of such logs expect the largest value of an interval in milliseconds.
+/// The factor between nanoseconds and milliseconds. Readers of such logs expect the largest value of an interval in
+/// milliseconds.
 const NANOS_PER_MILLI: f64 = 1e6;
 
 const CANNOT_WRITE: &str = "cannot write the interval log";
 
-/// An interval log that is written second by second, so that it survives however the run ends.
+/// An interval log. Each second is written at once, so that the log is kept even if the run ends unexpectedly.
 #[derive(Debug)]
 pub(crate) struct HdrLog(LogFile);
 
 impl HdrLog {
-    /// Opens the file.
+    /// Opens the file of the log.
     pub(crate) fn create(path: &Path) -> anyhow::Result<HdrLog> {
         LogFile::create(path).map(HdrLog)
     }
@@ -49,7 +50,7 @@ impl HdrLog {
             .context(CANNOT_WRITE)
     }
 
-    /// Writes an interval that began `start` after the schedule's start and took `duration`.
+    /// Writes an interval that begins `start` after the start of the schedule and lasts for `duration`.
     pub(crate) fn write(
         &mut self,
         start: Duration,

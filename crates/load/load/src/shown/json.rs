@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Table;
 
-/// The whole object. Programs read its field names, so these names must not change.
+/// The JSON object of a run. Programs read its field names, so these names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<F> {
     version: &'static str,
@@ -37,9 +37,9 @@ pub(crate) struct Object<F> {
     results: ResultsObject,
     skipped: u64,
     due: u64,
-    /// Null if no slot was due.
+    /// Started slots as a share of the due ones; null if no slot was due.
     ratio: Option<f64>,
-    /// Null if no request was started.
+    /// Failed requests as a share of the started ones; null if no request was started.
     errors: Option<f64>,
     unstarted: u64,
     duration_seconds: f64,
@@ -68,7 +68,7 @@ pub(crate) struct Object<F> {
     histograms: RetainedHistograms,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<ComparisonObject>,
-    /// The reason why the run was not compared with its baseline, if a comparison was requested.
+    /// The reason why the run was not compared with its baseline although a comparison was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_compared: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ impl OwnTimesObject {
 pub(crate) struct OwnObject {
     #[serde(flatten)]
     times: Percentiles,
-    /// The number of further responses whose time is unknown.
+    /// The number of further responses for which this time is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<u64>,
 }
@@ -116,14 +116,14 @@ impl OwnObject {
     }
 }
 
-/// The results of one machine, or of all nodes of a fleet.
+/// The results of one run, or of all nodes of a fleet.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultsObject {
     started: u64,
     completed: u64,
     failed: u64,
     unfinished: u64,
-    /// Requests that were sent again because their idle connection had been closed.
+    /// The number of requests that were retried because their idle connection had been closed.
     retried: u64,
     failures: BTreeMap<String, u64>,
     statuses: BTreeMap<u16, u64>,
@@ -168,7 +168,7 @@ struct DueObject {
     response_times_at_least: u64,
 }
 
-/// The times of an interval, to two digits; null without times.
+/// Percentiles of the times of an interval, with two digits; null if there are no times.
 #[derive(Debug, Serialize)]
 struct Brief {
     p50: Option<u64>,
@@ -190,20 +190,20 @@ struct Spectrum {
 struct Lateness {
     target_seconds: f64,
     generator_seconds: f64,
-    /// An upper bound for the time that was spent waiting for the CPU.
+    /// The upper bound of the time that was spent waiting for the CPU.
     processor_seconds: f64,
     held_seconds: f64,
     think_times_seconds: f64,
 }
 
-/// CPU time; null if the system does not report it.
+/// CPU times; null if the system does not report them.
 #[derive(Debug, Serialize)]
 struct Processor {
     had_ns: u64,
     wanted_ns: u64,
 }
 
-/// How even the starts were; null if there were too few starts, or if the arrivals were not even.
+/// How even the starts were. Null if there were too few starts, or if the arrivals were not even.
 #[derive(Debug, Serialize)]
 struct Gaps {
     within_25_percent: Option<f64>,
@@ -230,7 +230,7 @@ pub(crate) struct Ledger {
 }
 
 impl<F> Object<F> {
-    /// Creates the object for a summary, and for the fleet that the run belonged to.
+    /// Creates the object of a summary. `fleet` describes the fleet that the run belonged to, if any.
     pub(crate) fn new(summary: &Summary, fleet: Option<F>) -> Object<F> {
         let stats = &summary.stats;
         let (title, beside) = (&summary.title, summary.beside.as_ref());
@@ -294,7 +294,7 @@ impl<F> Object<F> {
 }
 
 impl ResultsObject {
-    /// Creates the object for the records.
+    /// Creates the object of a run's records.
     pub(crate) fn new(confidence: &Confidence<'_>) -> ResultsObject {
         let stats = confidence.stats;
         ResultsObject {
@@ -368,7 +368,7 @@ impl Brief {
 }
 
 impl Ledger {
-    /// Creates the object for a ledger.
+    /// Creates the object of a ledger.
     pub(crate) fn new(ledger: &nanopace::Ledger) -> Ledger {
         Ledger {
             elapsed_ns: nanos(ledger.elapsed),

@@ -4,10 +4,10 @@ use crate::console::human;
 use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
-/// The message if the run was ended early. It is then unknown whether the whole load can be achieved.
+/// The message if the run was ended early. It is then unknown whether the whole load could have been achieved.
 const CUT_SHORT: &str = "somebody ended the run before its load was over";
 
-/// Returns the XML text.
+/// Returns the requirements of a run as XML.
 pub(crate) fn xml(summary: &Summary) -> String {
     let required = summary.required.iter().map(|of| (of.text.as_str(), of.missed.as_deref()));
     let load = ("the load is complete", summary.incomplete.as_deref());
@@ -27,7 +27,7 @@ pub(crate) fn xml(summary: &Summary) -> String {
 }
 
 fn case((text, missed): (&str, Option<&str>), skipped: Option<&str>) -> Markup {
-    // XML does not allow all characters.
+    // XML does not allow all characters, so control characters are made visible.
     let text = human::visible(text);
     html! {
         testcase classname="nanopace" name=(text) {
@@ -49,7 +49,8 @@ mod tests {
         Report::deserialize_from_str(&xml(summary)).unwrap().test_suites
     }
 
-    /// The suite that a CI system would write for two seconds of tests with these cases, including its own counts.
+    /// Builds the suite that is expected for a run of two seconds with these test cases. The library computes its
+    /// counts.
     fn suite(cases: &[(&str, TestCaseStatus)]) -> Vec<TestSuite> {
         let mut suite = TestSuite::new("nanopace");
         suite.set_time(std::time::Duration::from_secs(2));

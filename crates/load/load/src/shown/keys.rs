@@ -1,4 +1,4 @@
-//! Maps typed keys to actions.
+//! Maps typed keys to actions on the run.
 
 use super::typed::Typed;
 use crate::console::human;
@@ -6,15 +6,15 @@ use crate::load::action::Action;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nanopace::{Rate, Shape, ShapeSyntaxError};
 
-/// A key, or several with the same meaning.
+/// A key, or several keys with the same meaning.
 #[derive(Debug)]
 pub(crate) struct Binding {
     chars: &'static str,
-    /// The displayed name of the key.
+    /// The name of the key on the screen.
     pub(crate) label: &'static str,
     /// The action in one or two words.
     pub(crate) brief: &'static str,
-    /// The action as the help explains it.
+    /// The explanation of the action on the help screen.
     pub(crate) help: &'static str,
     meaning: Meaning,
 }
@@ -30,7 +30,7 @@ enum Meaning {
     Help,
 }
 
-/// All keys, in the order in which they are shown.
+/// All key bindings, in the order in which they are shown.
 pub(crate) const BINDINGS: [Binding; 7] = [
     Binding {
         chars: "+=",
@@ -83,7 +83,7 @@ pub(crate) const BINDINGS: [Binding; 7] = [
     },
 ];
 
-/// Whether this key ends a run when no text is being typed.
+/// Returns whether this key ends a run when no text is being typed.
 pub(crate) fn is_stop(key: KeyEvent) -> bool {
     matches!(Prompt::default().press(key), Some(Action::Stop))
 }
@@ -105,9 +105,9 @@ pub(crate) enum PromptKind {
 }
 
 impl Prompt {
-    /// Handles a key, and returns its action.
+    /// Handles a key. Returns its action, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
-        // With Ctrl or Alt, a key does not mean its printed character.
+        // With Ctrl or Alt, a key does not have the meaning of its character.
         if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
             return None;
         }
@@ -118,7 +118,7 @@ impl Prompt {
                 let (kind, text) = (*kind, typed.text());
                 return self.enter(kind, &text);
             }
-            // No rate contains these keys. They perform their actions, and the typed text is dropped.
+            // These keys cannot be part of a rate. They perform their actions, and the typed text is dropped.
             (Some((PromptKind::Rate, _)), KeyCode::Char('+' | '=' | '-' | ' ')) | (None, _) => {
                 self.typing = None;
                 return self.begin(key.code);
@@ -133,7 +133,7 @@ impl Prompt {
         None
     }
 
-    /// Handles a key when no text is being typed. Returns its action, or begins a text.
+    /// Handles a key when no text is being typed. Returns its action, or starts the input of a text.
     fn begin(&mut self, key: KeyCode) -> Option<Action> {
         let KeyCode::Char(char) = key else {
             self.is_help_wanted &= key != KeyCode::Esc;
@@ -163,7 +163,7 @@ impl Prompt {
     fn enter(&mut self, kind: PromptKind, text: &str) -> Option<Action> {
         let entered = match kind {
             PromptKind::Rate => text.parse::<Rate>().map(Action::SetRate).map_err(|error| {
-                // A rate can quickly be typed again, so it is dropped.
+                // A rate is short enough to be typed again, so it is dropped.
                 self.typing = None;
                 error.to_string()
             }),
@@ -191,17 +191,17 @@ impl Prompt {
         }
     }
 
-    /// The text that is being typed.
+    /// Returns the kind of text that is being typed, and the text.
     pub(crate) fn typing(&self) -> Option<(PromptKind, &Typed)> {
         self.typing.as_ref().map(|(kind, typed)| (*kind, typed))
     }
 
-    /// The error in the last entry or key, or an empty text.
+    /// Returns the error in the last entry or key, or an empty string.
     pub(crate) fn wrong(&self) -> &str {
         &self.wrong
     }
 
-    /// Whether the help is shown.
+    /// Returns whether the help is shown.
     pub(crate) fn is_help_wanted(&self) -> bool {
         self.is_help_wanted
     }
@@ -222,7 +222,8 @@ impl Prompt {
 mod tests {
     use super::*;
 
-    /// Returns the actions of the characters of `text`. `\n`, `\x08` and `\x1b` are Enter, Backspace and Escape.
+    /// Presses the keys of the characters of `text`. Returns their actions. `\n`, `\x08` and `\x1b` are Enter, Backspace
+    /// and Escape.
     fn actions(text: &str) -> Vec<String> {
         let mut prompt = Prompt::default();
         let key = |c| match c {
@@ -234,7 +235,7 @@ mod tests {
         text.chars().filter_map(|c| prompt.press(key(c).into())).map(shown).collect()
     }
 
-    /// Actions are compared as text, because shapes cannot be compared.
+    /// Formats an action. Tests compare actions as text, because shapes cannot be compared.
     #[expect(clippy::needless_pass_by_value, reason = "it is mapped over")]
     fn shown(action: Action) -> String {
         format!("{action:?}")
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!(actions("1+q"), ["Faster", "Stop"]);
         assert_eq!(actions("sq1+- ?q"), [""; 0]);
         assert_eq!(actions("sq\x1bq"), ["Stop"]);
-        // After an error, which stays on the screen, keys have their usual meanings.
+        // An error stays on the screen, but the next keys have their usual meanings.
         assert_eq!(actions("0\nq"), ["Stop"]);
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays a line for each label, if labels distinguish operations.
+/// Displays one line for each label, if labels distinguish operations.
 #[derive(Debug)]
 pub(crate) struct LabelLines<'run>(pub(crate) &'run OperationStats);
 
@@ -37,7 +37,7 @@ fn spread(sample: Sample<'_>) -> String {
     format!("p50 {median}, p99 {p99}")
 }
 
-/// The results by label, if labels distinguish operations.
+/// Returns the JSON object of each label, if labels distinguish operations.
 pub(crate) fn objects(stats: &OperationStats) -> BTreeMap<String, LabelObject> {
     let object = |labelled: &Labelled| (labelled.label.clone(), LabelObject::new(labelled));
     let mut objects = BTreeMap::new();

@@ -9,17 +9,18 @@ use crate::console::Progress;
 use crate::recorded::over_time::OverTime;
 use std::sync::Arc;
 
-/// The place where a run is shown.
+/// The kind of display of a run in progress.
 #[derive(Debug)]
 pub(crate) enum Live {
     Lines(Progress),
     Nowhere,
-    /// The full-screen view, and the lines to print after it has closed.
+    /// The full-screen view. The lines are printed after it has closed.
     Screen(Screen, Vec<String>),
 }
 
 impl Live {
-    /// Opens the full-screen view if it is wanted and the terminal supports it and sends keys; otherwise shows lines.
+    /// Opens the full-screen view if it is wanted, the terminal supports it, and keys can be read. Otherwise shows
+    /// lines.
     pub(crate) fn new(title: &RunTitle, has_keys: bool, is_screen_wanted: bool) -> Live {
         if has_keys
             && is_screen_wanted
@@ -47,7 +48,7 @@ impl Live {
         }
     }
 
-    /// Prints a line that stays: at once, or when the full-screen view has closed.
+    /// Prints a line that stays: at once, or, with the full-screen view, after the view has closed.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         match self {
@@ -57,7 +58,7 @@ impl Live {
         }
     }
 
-    /// Ends the display. The last line stays; the full-screen view closes and restores the terminal.
+    /// Ends the display. The last line stays on the terminal. The full-screen view closes and restores the terminal.
     pub(crate) fn end(self) {
         match self {
             Live::Lines(progress) => progress.end(),

@@ -4,19 +4,19 @@ use super::csv_log::{CsvLog, Second};
 use super::hdr_log::HdrLog;
 use std::time::{Duration, SystemTime};
 
-/// The logs that are written.
+/// The logs that a run writes.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     hdr: Option<HdrLog>,
     csv: Option<CsvLog>,
-    /// The error for which a log is incomplete.
+    /// The first write error. The log that it belongs to is incomplete.
     lost: Option<anyhow::Error>,
     /// The end of the warm-up, relative to the start of the schedule.
     recorded_from: Duration,
 }
 
 impl Logs {
-    /// Creates the logs.
+    /// Creates the logs. Log files that are `None` are not written.
     pub(crate) fn new(hdr: Option<HdrLog>, csv: Option<CsvLog>, warmup: Duration) -> Logs {
         Logs { hdr, csv, lost: None, recorded_from: warmup }
     }

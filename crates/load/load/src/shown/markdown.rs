@@ -1,4 +1,4 @@
-//! Writes a short summary of a run as Markdown.
+//! Writes a short summary of a run in Markdown.
 
 use super::times::{AT_LEAST, Cell, NONE};
 use crate::console::human;
@@ -8,10 +8,10 @@ use crate::recorded::percentiles::Sample;
 use crate::recorded::stats::OperationStats;
 use std::fmt::{self, Display, Formatter};
 
-/// The percentiles in the summary.
+/// The percentiles that the summary contains.
 const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
-/// Displays a summary as Markdown.
+/// Displays the summary of a run as Markdown.
 #[derive(Debug)]
 pub(crate) struct Markdown<'run>(pub(crate) &'run Summary);
 
@@ -73,7 +73,7 @@ fn labels(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     })
 }
 
-/// Writes the failures by kind.
+/// Writes a table of the failures by kind.
 fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     if !stats.failures.is_empty() {
         writeln!(f, "\n| failed | |\n|---|---|")?;
@@ -82,7 +82,7 @@ fn failures(f: &mut Formatter<'_>, stats: &OperationStats) -> fmt::Result {
     failures.try_for_each(|(kind, count)| writeln!(f, "| {} | {count} |", plain(&kind.to_string())))
 }
 
-/// Escapes a text for a cell of a table.
+/// Escapes a string for a cell of a table.
 fn plain(text: &str) -> String {
     let escaped = |letter: char| {
         let is_sign = matches!(
@@ -103,7 +103,7 @@ mod tests {
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-    /// Reads the headings, paragraphs and table rows of a page, each as a list of cells.
+    /// Reads a page. Each heading, paragraph and table row is returned as a list of cells.
     fn read(page: &str) -> Vec<Vec<String>> {
         let mut lines = Vec::new();
         for event in Parser::new_ext(page, Options::ENABLE_TABLES) {

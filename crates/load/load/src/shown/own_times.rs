@@ -1,4 +1,4 @@
-//! Writes a table of the times that the target measured itself.
+//! Writes a table of the times that only the target can measure.
 
 use super::times::{AT_LEAST, NONE, POINTS};
 use crate::console::human;
@@ -6,7 +6,7 @@ use crate::load::own_times::{OwnTimes, counters, timed};
 use crate::recorded::percentiles::Sample;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays a column for each distribution of times. Displays nothing without distributions.
+/// Displays one column for each distribution of times. Displays nothing without distributions.
 #[derive(Debug)]
 pub(crate) struct OwnTable<'run>(pub(crate) &'run [OwnTimes]);
 

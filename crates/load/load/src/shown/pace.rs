@@ -1,4 +1,4 @@
-//! Formats the rate, the errors and the response times of a fleet as a part of a line.
+//! Formats the rate, the errors and the response times of a fleet for a status line.
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human::{self, float};
@@ -16,7 +16,7 @@ pub(crate) struct Pace<'fleet> {
 }
 
 impl<'fleet> Pace<'fleet> {
-    /// Computes the pace of these results under this load.
+    /// Computes the pace of these results. `shape` is the load of the fleet.
     pub(crate) fn of(done: &'fleet Done, shape: &Shape) -> Pace<'fleet> {
         let (from, to) = done.span;
         let asked = shape.count_at(to) - shape.count_at(from);
@@ -36,7 +36,7 @@ impl<'fleet> Pace<'fleet> {
     }
 }
 
-/// Displays the pace as a part of a line.
+/// Displays the pace as part of a status line.
 impl Display for Pace<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let [achieved, asked] = [self.achieved_hz, self.asked_hz].map(human::short_hz);

@@ -1,16 +1,16 @@
-//! Writes the requested and the achieved rate over time as a table with bars.
+//! Writes a table of the requested and the achieved rate over time, with bars.
 
 use crate::console::human;
 use crate::recorded::over_time::OverTime;
 use std::fmt::{self, Display, Formatter};
 
-/// The largest number of lines.
+/// The maximum number of lines of the table.
 const ROWS: usize = 12;
 /// The length of the longest bar in characters.
 const BAR: f64 = 30.0;
 
-/// Displays a table with a bar for each achieved rate, in which the missing part is dotted. With only one interval, it
-/// displays nothing, because the report contains the rate.
+/// Displays a table with a bar for each achieved rate. Dots show how much of the requested rate is missing. If there
+/// is only one interval, nothing is displayed, because the report contains the rate.
 #[derive(Debug)]
 pub(crate) struct Rates<'run> {
     pub(crate) over_time: &'run OverTime,
@@ -42,7 +42,7 @@ impl Display for Rates<'_> {
     }
 }
 
-/// The length of a bar that has this share of the longest bar.
+/// Returns the length in characters of a bar that is this share of the longest bar.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 30")]
 fn length(part: f64) -> usize {
     if part.is_nan() { 0 } else { (part * BAR).round() as usize }

@@ -1,4 +1,4 @@
-//! Writes the report of a run for people: one line, at most 16 lines, or everything.
+//! Writes the report of a run for people: one line, at most 16 lines, or all details.
 
 #[cfg(test)]
 mod tests;
@@ -16,8 +16,9 @@ use crate::recorded::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 
-/// The largest number of lines of the brief report, and of characters in a line.
+/// The maximum number of lines of the brief report.
 const LINES: usize = 16;
+/// The maximum number of characters in a line of the brief report.
 const COLUMNS: usize = 100;
 
 /// The level of detail of a report.
@@ -28,7 +29,7 @@ pub(crate) enum Detail {
     All,
 }
 
-/// Displays a summary as text.
+/// Displays the summary of a run as text.
 #[derive(Debug)]
 pub(crate) struct RunReport<'run> {
     pub(crate) summary: &'run Summary,
@@ -63,8 +64,8 @@ impl Display for RunReport<'_> {
     }
 }
 
-/// The lines above the percentiles: the headline, its reasons, the figures and the cautions. Notes that do not fit into
-/// `room` lines are omitted.
+/// Returns the lines above the percentiles: the headline, its reasons, the figures and the cautions. Omits notes that
+/// do not fit into `room` lines.
 fn head(summary: &Summary, room: usize) -> Vec<String> {
     let (top, figures) = (top(summary), figures(summary));
     let line = |(kind, text): (_, String)| format!("{kind:<9} {}", human::visible(&text));
@@ -79,7 +80,7 @@ fn head(summary: &Summary, room: usize) -> Vec<String> {
     [top, reasons, figures, cautions].concat()
 }
 
-/// Shortens a line that is too long.
+/// Cuts off the end of a line that is too long.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(COLUMNS) {
         None => line.to_owned(),
@@ -92,13 +93,13 @@ fn top(summary: &Summary) -> Vec<String> {
     let note = format!("Default rate of {rate}: choose another with --rate, as in --rate 500");
     let note = summary.title.rate_is_default.then_some(note);
     let headline = Headline::new(summary);
-    // The missed requirements follow, one per line.
+    // The missed requirements follow as notes, one per line.
     let is_missed = !summary.missed.is_empty();
     let headline = if is_missed { headline.result } else { headline.to_string() };
     note.into_iter().chain([headline]).collect()
 }
 
-/// All notes that qualify the headline, each with its kind, the most important first.
+/// Returns all notes that qualify the headline, each with its kind. The most important ones come first.
 pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     let is_missed = !summary.missed.is_empty();
     let is_well = summary.verdict.is_well();
@@ -119,7 +120,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<(&'static str, String)> {
     notes.extend(passed);
     let reached = summary.findings.iter().filter(|found| found.is_well && found.check == "sure");
     notes.extend(reached.map(|found| ("passed", found.text.clone())));
-    // If the load was late, the other cautions repeat the verdict.
+    // If the load was late, the findings of the checks only repeat the verdict, so they are omitted.
     let most = if is_well { usize::MAX } else { summary.warnings.len() };
     notes.extend(cautions(summary).take(most).map(|text| ("caution", text.to_owned())));
     notes
@@ -141,7 +142,7 @@ fn rate(summary: &Summary) -> String {
     format!("rate      {achieved} of {requested} requested ({share:.2} %) over {span}")
 }
 
-/// The number of requests with each outcome.
+/// Describes the number of requests with each outcome.
 pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     let (completed, failed) = (stats.completed(), stats.failed());
     let scheduled = if is_closed { String::new() } else { format!("{} scheduled: ", stats.due()) };
@@ -157,7 +158,7 @@ pub(crate) fn requests(stats: &OperationStats, is_closed: bool) -> String {
     format!("requests  {scheduled}{}", counts.join(", "))
 }
 
-/// The number of failed requests of each kind, the most frequent first.
+/// Describes the number of failed requests of each kind, starting with the most frequent kind.
 pub(crate) fn errors(stats: &OperationStats) -> Option<String> {
     let mut kinds: Vec<_> =
         stats.failures.iter().map(|(kind, count)| (Reverse(*count), *kind)).collect();

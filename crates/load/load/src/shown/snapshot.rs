@@ -16,10 +16,10 @@ use std::time::{Duration, SystemTime};
 /// The number of intervals that make up the last second.
 pub(crate) const RECENT: usize = 4;
 
-/// The state of a run at one moment.
+/// The state of a run at one point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    /// When the schedule started.
+    /// The time at which the schedule started.
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "pushed metrics have it"))]
     pub(crate) start: SystemTime,
     /// The time since the start of the schedule.
@@ -27,25 +27,25 @@ pub(crate) struct Snapshot {
     /// The planned end, relative to the start of the schedule, if it is known.
     pub(crate) planned_end: Option<Duration>,
     pub(crate) phase: Phase,
-    /// The requested rate or shape, as written.
+    /// The requested rate or shape, as it was written.
     pub(crate) load: String,
     /// Whether the load is a shape.
     pub(crate) is_shape: bool,
-    /// Whether all requests of the load have fallen due.
+    /// Whether all slots of the load have fallen due.
     pub(crate) is_load_over: bool,
-    /// The pacer's ledger.
+    /// The pacer's ledger at this time.
     pub(crate) ledger: Ledger,
-    /// The requests that are due but have not started.
+    /// The slots that are due but have not started.
     pub(crate) backlog: Backlog,
     /// The results of the last second.
     pub(crate) recent: Recent,
     /// The counts since the end of the warm-up.
     pub(crate) tally: Tally,
-    /// The lateness by cause, including that of requests that are still waiting.
+    /// The lateness by cause, including that of slots that are still waiting.
     pub(crate) lateness: Lateness,
-    /// The text that is being typed, or the error in it.
+    /// The text for the status line: the text that is being typed, or the error in it.
     pub(crate) note: String,
-    /// The state in the fleet, if there is one.
+    /// The state of this node in its fleet, if it belongs to one.
     pub(crate) fleet: Option<Standing>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Phase {
-    /// Requests start, but nothing is recorded.
+    /// Requests are sent, but nothing is recorded.
     WarmUp,
     Running,
     Paused,
@@ -63,11 +63,11 @@ pub(crate) enum Phase {
 }
 
 impl Snapshot {
-    /// The verdict on the run so far. `None` before the first request.
+    /// Returns the verdict on the run so far, or `None` before the first request.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         let Tally { started, wait, service, think_times, .. } = &self.tally;
         let share = |part, all| if all > 0 { float(part) / float(all) } else { 0.0 };
-        // Requests that have only just fallen due do not count as late.
+        // Requests that have been due for less than a [`HICCUP`] do not count as late.
         let overdue = if self.backlog.time > HICCUP { self.backlog.slots } else { 0 };
         let evidence = Evidence {
             ratio: share(*started, started.saturating_add(overdue)),
@@ -83,8 +83,8 @@ impl Snapshot {
         (*started > 0).then_some(verdict)
     }
 
-    /// Formats the requested rate. For a shape, and for a load that has ended, this is the mean rate in the last
-    /// second.
+    /// Formats the requested rate. For a shape, and after the end of the load, this is the mean requested rate in the
+    /// last second.
     pub(crate) fn rate(&self) -> String {
         if self.is_shape || self.is_load_over {
             human::hz(self.recent.asked_hz)
@@ -97,15 +97,15 @@ impl Snapshot {
 /// The results of the last second.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent {
-    /// Operations started per second.
+    /// The number of operations started per second.
     pub(crate) hz: f64,
-    /// Starts requested per second.
+    /// The number of slots requested per second.
     pub(crate) asked_hz: f64,
     pub(crate) brief: Brief,
 }
 
 impl Recent {
-    /// Adds up these intervals, with this requested rate.
+    /// Sums up these intervals. `asked_hz` is the requested rate.
     pub(crate) fn new(intervals: &VecDeque<Interval>, asked_hz: f64) -> Recent {
         let mut brief = Brief::new();
         for interval in intervals {

@@ -4,12 +4,12 @@ use crate::console::human::float;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The steps from one number of nines to the next: with `n` nines, the quantiles are 1 - step / 10^n.
+/// The quantiles for each number of nines `n` are `1 - step / 10^n` for each of these steps.
 const STEPS: [u64; 9] = [10, 9, 8, 7, 6, 5, 4, 3, 2];
-/// The largest number of nines. No run has that many requests.
+/// The maximum number of nines. No run has enough requests for more.
 const NINES: u32 = 12;
 
-/// A point of a spectrum.
+/// A point of a percentile spectrum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Point {
     /// The share of times that are at most `ns`.
@@ -17,15 +17,15 @@ pub(crate) struct Point {
     pub(crate) ns: u64,
 }
 
-/// Returns the times at round quantiles, up to the highest quantile for which there are enough times, and the longest
-/// time.
+/// Returns the times at round quantiles, up to the highest quantile for which there are enough times, plus the
+/// longest time.
 pub(crate) fn points(times: &Histogram<u64>) -> Vec<Point> {
     let at = |quantile| Point { quantile, ns: times.value_at_quantile(quantile) };
     let known = quantiles(times.len()).map(at);
     known.chain((!times.is_empty()).then(|| at(1.0))).collect()
 }
 
-/// The round quantiles beyond which at least one of `times` times lies.
+/// Returns the round quantiles that at least one of `times` times exceeds.
 fn quantiles(times: u64) -> impl Iterator<Item = f64> {
     let round = (1..=NINES).flat_map(|nines| STEPS.map(|step| (step, 10_u64.pow(nines))));
     round
@@ -33,7 +33,7 @@ fn quantiles(times: u64) -> impl Iterator<Item = f64> {
         .map(|(step, of)| float(of - step) / float(of))
 }
 
-/// The number of nines of a quantile: one for 0.9, two for 0.99.
+/// Returns the number of nines of a quantile: one for 0.9, two for 0.99.
 pub(crate) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }

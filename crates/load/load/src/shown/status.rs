@@ -10,7 +10,7 @@ use std::fmt;
 const LEGEND: &str = "time, achieved of requested rate, backlog, p50/p99 of wait and response times in the last second";
 const KEYS: &str = "keys: + and - change the rate, space pauses, 2k and Enter sets it, q stops";
 
-/// Prints the run's title, an explanation of the status line and, if they can be used, the keys.
+/// Prints the title of the run, an explanation of the status line, and, if keys can be used, the keys.
 pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     progress.add_line(&title.to_string());
     progress.add_line(LEGEND);
@@ -19,7 +19,7 @@ pub(crate) fn introduce(progress: &Progress, title: &RunTitle, has_keys: bool) {
     }
 }
 
-/// Displays a snapshot as one line.
+/// Displays a snapshot as one status line.
 #[derive(Debug)]
 pub(crate) struct Status<'run>(pub(crate) &'run Snapshot);
 

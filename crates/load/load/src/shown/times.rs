@@ -8,24 +8,26 @@ use crate::recorded::percentiles::{self, Sample};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The percentiles of a table.
+/// The percentiles that the tables contain.
 pub(crate) const POINTS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("max", 1.0)];
 
-/// The signs for a lower bound, and for a time that does not exist.
+/// The sign for a lower bound.
 pub(crate) const AT_LEAST: &str = ">=";
+/// The sign for a time that does not exist.
 pub(crate) const NONE: &str = "-";
 
 const NOTE: &str =
     "(in brackets: 95 % confidence intervals; ~: too few requests for a reliable interval)";
 
-/// The sign for a percentile that is based on too few requests.
+/// The sign for a percentile whose interval is unreliable because it is based on too few requests.
 const ABOUT: &str = "~";
 
-/// The number of longer times that a percentile needs in the brief table. With fewer, its value depends on chance.
+/// The minimum number of times beyond a percentile of the brief table. With fewer times, the percentile depends on
+/// chance.
 const LONGER: f64 = 5.0;
 
-/// Displays the percentiles for which there are enough times, including times that only the target can measure.
+/// Displays the percentiles for which there are enough times. Includes the times that only the target can measure.
 #[derive(Debug)]
 pub(crate) struct BriefTable<'run>(pub(crate) &'run Summary);
 
@@ -35,7 +37,7 @@ impl Display for BriefTable<'_> {
         let service = ("service", Sample::exact(&stats.service));
         let three =
             [("wait", Sample::exact(&stats.wait)), service, ("response", stats.responses())];
-        // A closed loop has no wait time, and its response time is the service time.
+        // In a closed loop, there is no wait time, and the response time equals the service time.
         let columns = if self.0.is_closed { &three[1..2] } else { &three[..] };
         let own = own_times::timed(&self.0.own_times);
         let own = own.map(|own| (own.part.name(), Sample::exact(&own.times)));
@@ -64,19 +66,19 @@ impl Display for BriefTable<'_> {
     }
 }
 
-/// Whether this many times are enough for a percentile. The median and the longest time are always shown.
+/// Returns whether this number of times is enough for a percentile. The median and the longest time are always shown.
 fn is_carried(times: u64, quantile: f64) -> bool {
     [0.5, 1.0].contains(&quantile) || (float(times) * (1.0 - quantile)).round() >= LONGER
 }
 
-/// Displays all three distributions side by side, with intervals for the service and response times.
+/// Displays the wait, service and response times side by side, with intervals for service and response times.
 #[derive(Debug)]
 pub(crate) struct TimesTable<'run> {
     pub(crate) confidence: Confidence<'run>,
     pub(crate) is_closed: bool,
 }
 
-/// A time, and its confidence interval if it is known.
+/// A cell of a table: a time, and its confidence interval if it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) time: String,
@@ -88,7 +90,7 @@ impl Cell {
         Cell { time: time.unwrap_or_else(|| NONE.to_owned()), range: String::new() }
     }
 
-    /// Formats a percentile, with `sign` before it if it is a lower bound.
+    /// Formats a percentile with its interval. If the percentile is a lower bound, `sign` precedes it.
     pub(crate) fn percentile(times: &Batched<'_>, quantile: f64, sign: &str) -> Cell {
         let exact = Cell::new(times.sample.shown(quantile, sign));
         let Some(range) = times.range(quantile) else { return exact };

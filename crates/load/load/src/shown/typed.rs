@@ -1,11 +1,11 @@
-//! Edits a line of text that is being typed.
+//! Implements a line editor for the text that is being typed.
 
 use crossterm::event::KeyCode;
 
-/// The largest number of characters, which is more than any shape that a person types or pastes.
+/// The maximum number of characters. It is larger than any shape that a person types or pastes.
 const MOST: usize = 4_000;
 
-/// A text, and the position in it at which the next character is inserted.
+/// A text, and the position of the cursor, at which the next character is inserted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Typed {
     text: Vec<char>,
@@ -33,23 +33,23 @@ impl Typed {
         }
     }
 
-    /// Moves the cursor before this character, or to the end.
+    /// Moves the cursor to the character with this index, or to the end of the text.
     pub(crate) fn move_to(&mut self, index: usize) {
         self.cursor = index.min(self.text.len());
     }
 
-    /// The text before the cursor, and the text after it.
+    /// Returns the text before the cursor, and the text after it.
     pub(crate) fn parts(&self) -> (String, String) {
         let (before, after) = self.text.split_at(self.cursor);
         (before.iter().collect(), after.iter().collect())
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
 
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever keys are pressed, the two parts make up the text.
+        /// After any keys, the two parts together are the whole text.
         #[test]
         fn no_key_leaves_the_text(keys in prop::collection::vec(0..8_usize, 0..200)) {
             let all = [Char('a'), Char('ß'), Backspace, Delete, Left, Right, Home, End];

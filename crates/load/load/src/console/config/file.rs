@@ -9,23 +9,23 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The options in a configuration file.
+/// The options that a configuration file contains.
 #[derive(Debug)]
 pub(crate) struct ConfigFile<'options> {
     entries: Vec<Entry<'options>>,
 }
 
-/// An entry of the file: an option, and the equivalent arguments.
+/// An entry of the file: an option and the equivalent arguments.
 #[derive(Debug)]
 struct Entry<'options> {
     option: &'options Arg,
     arguments: Vec<String>,
 }
 
-/// An error in a file, with its position.
+/// An error in a configuration file, with its position.
 #[derive(Debug, PartialEq)]
 struct Wrong {
-    /// The index of the byte where the error is.
+    /// The byte offset of the error.
     at: usize,
     told: String,
 }
@@ -34,7 +34,7 @@ type Key<'text> = Spanned<std::borrow::Cow<'text, str>>;
 type Value<'text> = Spanned<DeValue<'text>>;
 
 impl ConfigFile<'_> {
-    /// Reads a file with options of a command, and checks each option separately.
+    /// Reads a file with options of a command. Checks each option separately.
     ///
     /// The error message is one line and names the file.
     pub(crate) fn read<'options>(
@@ -64,7 +64,7 @@ impl ConfigFile<'_> {
         Ok(ConfigFile { entries: entries.collect::<Result<_, _>>()? })
     }
 
-    /// Returns the arguments, except those of options that are `given` elsewhere.
+    /// Returns the arguments of all entries whose option is not `given` elsewhere.
     pub(crate) fn arguments(&self, given: impl Fn(&Arg) -> bool) -> Vec<OsString> {
         let entries = self.entries.iter().filter(|entry| !given(entry.option));
         entries.flat_map(|entry| &entry.arguments).map(OsString::from).collect()
@@ -87,7 +87,7 @@ fn entry<'options>(
     Ok(Entry { option, arguments })
 }
 
-/// Finds the option with this name.
+/// Finds the option with this name or alias.
 fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Arg> {
     let named = |option: &Arg| {
         let aliases = option.get_all_aliases().unwrap_or_default();
@@ -96,7 +96,7 @@ fn find<'options>(options: &'options Command, name: &str) -> Option<&'options Ar
     options.get_arguments().find(|option| named(option))
 }
 
-/// The error message for a name that is not an option.
+/// Creates the error message for a name that is not an option.
 fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     if value.get_ref().is_table() {
         return format!("{name:?} is a table; write its lines without one");
@@ -109,7 +109,7 @@ fn unknown(options: &Command, name: &str, value: &Value<'_>) -> String {
     format!("{name:?} is not an option for a file; {command} --help lists them")
 }
 
-/// Returns the option name that clap would suggest.
+/// Returns the most similar name of an option, as clap would suggest it.
 fn nearest(options: &Command, name: &str) -> String {
     let name = name.trim_start_matches('-').to_lowercase();
     let error = options.clone().try_get_matches_from(["", &format!("--{name}")]).err();
@@ -119,7 +119,8 @@ fn nearest(options: &Command, name: &str) -> String {
     }
 }
 
-/// Returns the values of an option in the form of the command line; an empty list for a flag.
+/// Returns the values of an option as on the command line. For a flag, one empty string if it is set, otherwise
+/// nothing.
 fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     match (option.get_action(), value) {
         (ArgAction::SetTrue, DeValue::Boolean(set)) => {
@@ -133,7 +134,7 @@ fn values(option: &Arg, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     }
 }
 
-/// Converts a string or a number.
+/// Converts a string or a number to an argument.
 fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
@@ -143,7 +144,7 @@ fn scalar(value: &DeValue<'_>) -> Result<String, String> {
     }
 }
 
-/// Returns the decimal digits of an integer. An integer of more than 127 bits is returned unchanged, and clap then
+/// Formats an integer with decimal digits. An integer of more than 127 bits is returned unchanged, and clap then
 /// rejects it.
 fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())

@@ -17,7 +17,7 @@ pub(crate) fn toml(options: &Command, run: &ArgMatches) -> Result<String, String
     named.map(|(name, option)| line(name, option, run)).collect()
 }
 
-/// The options that have a value, given or by default.
+/// Returns the options that have a value, including defaults.
 pub(crate) fn settings(options: &Command, run: &ArgMatches) -> Table {
     let named = options.get_arguments().filter_map(|option| option.get_long().zip(Some(option)));
     let valued = named.filter_map(|(name, option)| {
@@ -38,7 +38,7 @@ fn line(name: &str, option: &Arg, run: &ArgMatches) -> Result<String, String> {
     Ok(format!("{comment}{name} = {value}\n"))
 }
 
-/// The value of an option, if it has one.
+/// Returns the value of an option, if it has one.
 fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'run OsStr> {
     let values = values(option, run)?;
     Ok(match option.get_action() {
@@ -48,13 +48,13 @@ fn value<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Option<Value>, &'r
     })
 }
 
-/// Returns the given values, else the default, else nothing.
+/// Returns the given values of an option, or its default values. Returns an empty list if it has neither.
 fn values<'run>(option: &Arg, run: &'run ArgMatches) -> Result<Vec<Value>, &'run OsStr> {
     let raw = run.get_raw(option.get_id().as_str()).into_iter().flatten();
     raw.map(|value| value.to_str().map(readable).ok_or(value)).collect()
 }
 
-/// Returns a number if the text is a number, else a string.
+/// Converts a text to a number if it is a number, otherwise to a string.
 fn readable(text: &str) -> Value {
     let integer = text.parse().map(Value::Integer).ok();
     let float = || text.parse().map(Value::Float).ok();
@@ -62,7 +62,7 @@ fn readable(text: &str) -> Value {
     number.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Returns a placeholder for an option without a value and a default.
+/// Returns a placeholder for the value of an option that has no value and no default.
 fn placeholder(option: &Arg) -> Value {
     let names = option.get_value_names().unwrap_or_default();
     Value::String(names.first().map_or_else(String::new, ToString::to_string))

@@ -13,18 +13,18 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Whether this build supports HTTP/2.
+/// Whether HTTP/2 is compiled into this build.
 pub(crate) const HAS_HTTP2: bool = cfg!(feature = "http2");
 
 /// The heading of the options about connections.
 pub(crate) const CONNECTIONS: &str = "Connections";
 
-/// The options for requests and how they are sent.
+/// The options that define requests, and the way in which they are sent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
 pub(crate) struct ClientArgs {
-    /// Use this method [default: GET; POST with a body]
+    /// Send requests with this method [default: GET; POST with a body]
     #[arg(long, short = 'X', visible_short_alias = 'm', value_name = "METHOD")]
     pub(crate) method: Option<Method>,
 
@@ -48,7 +48,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 
-    /// Allow this many requests in flight on an HTTP/2 connection; --connections stays the total
+    /// Allow this number of requests in flight per HTTP/2 connection; --connections stays the total
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) streams: u32,
 
@@ -56,23 +56,23 @@ pub(crate) struct ClientArgs {
     #[arg(long, conflicts_with = "http2", help_heading = CONNECTIONS)]
     pub(crate) disable_keepalive: bool,
 
-    /// Replace a connection after this many requests [default: no limit]
+    /// Replace a connection after this number of requests [default: no limit]
     #[arg(long, help_heading = CONNECTIONS, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) connection_requests: Option<u64>,
 
-    /// Replace a connection that is older than this [default: no limit]
+    /// Replace a connection after this time [default: no limit]
     #[arg(long, help_heading = CONNECTIONS, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
     pub(crate) connection_age: Option<Duration>,
 
-    /// Count a request as failed if its idle connection was closed; by default GET and the like are sent again once
+    /// Count a request as failed if its idle connection was closed [default: retry GET, HEAD, OPTIONS and TRACE once]
     #[arg(long, help_heading = CONNECTIONS)]
     pub(crate) no_retry_idle: bool,
 
-    /// Send back the cookies that responses on the same connection have set
+    /// Send back the cookies that earlier responses on the same connection have set
     #[arg(long, conflicts_with = "items")]
     pub(crate) cookies: bool,
 
-    /// Log in with this name and password (Authorization header)
+    /// Authenticate with this name and password (Authorization header)
     #[arg(long, short = 'a', value_name = "USER:PASS", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
 
@@ -85,21 +85,21 @@ pub(crate) struct ClientArgs {
 }
 
 impl ClientArgs {
-    /// The method of requests. As with curl, a request with a body is a POST by default.
+    /// Returns the method of requests. As with curl, it is POST by default if the request has a body.
     pub(crate) fn method(&self) -> Method {
         let has_body = self.body.is_some() || self.body_file.is_some() || !self.form.is_empty();
         self.method.clone().unwrap_or(if has_body { Method::POST } else { Method::GET })
     }
 
-    /// Checks that no header is given twice where only one is allowed, and that no host has an address if a proxy
-    /// resolves it.
+    /// Checks that no header that is allowed only once is given twice, and that no address is given for a host that a
+    /// proxy resolves.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         once::check(self.header.iter().map(|header| &header.name)).context("--header")?;
         self.connection.check()
     }
 }
 
-/// Rejects a body that is a duration: with wrk and k6, `-d 30s` sets the duration of the run.
+/// Rejects a body that is a duration: in wrk and k6, `-d 30s` sets the duration of the run.
 fn body(text: &str) -> Result<String, String> {
     match humantime::parse_duration(text) {
         Ok(_) => Err(format!(
@@ -114,19 +114,17 @@ fn user(text: &str) -> Result<String, String> {
     if has_password { Ok(text.to_owned()) } else { Err("write USER:PASSWORD".to_owned()) }
 }
 
-/// A header of a request.
+/// A header that `--header` adds to requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
-    /// Its name.
     pub(crate) name: HeaderName,
-    /// Its value.
     pub(crate) value: HeaderValue,
 }
 
 impl FromStr for Header {
     type Err = String;
 
-    /// Reads `Name: value`.
+    /// Parses `Name: value`.
     fn from_str(text: &str) -> Result<Header, String> {
         let (name, value) =
             text.split_once(':').ok_or("write Name: value, as in \"Accept: text/html\"")?;

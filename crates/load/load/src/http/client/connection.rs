@@ -1,4 +1,4 @@
-//! Opens HTTP/1.1 and HTTP/2 connections, and sends one request after the other on each.
+//! Opens HTTP/1.1 and HTTP/2 connections, and sends requests on each of them, one after the other.
 
 use super::failure::Failure;
 use super::plan::{Memory, Plan, Prepared};
@@ -15,18 +15,19 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
 
-/// A connection to one of the servers in the plan.
+/// A connection to one of the servers of the plan.
 pub(crate) enum Connection {
     Http1(http1::Connection),
     Http2 {
         connection: http2::Connection,
-        /// The place of this session on a shared connection, which is freed on drop.
+        /// The place of this session on a shared connection, or `None` if the session does not share one. Dropping it
+        /// frees the place.
         place: Option<Arc<SharedConnection>>,
     },
 }
 
 impl Connection {
-    /// Opens a connection to a server of the plan, or joins a connection that other sessions have opened.
+    /// Opens a connection to a server of the plan, or joins a connection that other sessions already use.
     pub(crate) async fn open(
         plan: &Plan,
         endpoint: usize,
@@ -72,7 +73,8 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Whether no further request can be sent, as far as this is known without reading from the connection.
+    /// Returns whether no further request can be sent. It does not read from the connection, so the server may have
+    /// closed it unnoticed.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),
@@ -80,12 +82,12 @@ impl Connection {
         }
     }
 
-    /// Whether several sessions use this connection.
+    /// Returns whether other sessions may use this connection too.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Connection::Http2 { place: Some(_), .. })
     }
 
-    /// A counter of reads: it grows whenever bytes are read, for any session that shares the connection.
+    /// Returns a counter that grows whenever bytes are read from the connection, for any session that shares it.
     pub(crate) fn reads(&self) -> u64 {
         match self {
             Connection::Http1(connection) => connection.read(),
@@ -101,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads the whole response. `memory` holds the request as text.
+    /// Sends a request and reads its whole response. `memory` holds the text of the request.
     pub(crate) async fn exchange(
         &mut self,
         plan: &Plan,
@@ -115,13 +117,14 @@ impl Connection {
                 connection.exchange(&plan.text(request, memory), deadline, observer).await
             }
             Connection::Http2 { connection, .. } => {
-                // Boxed to keep the future of an HTTP/1.1 call small, because that future is moved as a whole.
+                // Boxed to keep the future of an HTTP/1.1 call small, because that future is moved as a whole before
+                // it begins.
                 Box::pin(connection.exchange(plan.http2(request, memory), deadline, observer)).await
             }
         }
     }
 
-    /// The kernel's delays of the last exchange, if the connection has kernel timestamps.
+    /// Returns the kernel's delays in the last exchange, if the connection has kernel timestamps.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         match self {
             Connection::Http1(connection) => connection.delays(),
@@ -129,7 +132,8 @@ impl Connection {
         }
     }
 
-    /// Bytes of HTTP read and written since the last call, without the overhead of TLS.
+    /// Returns the number of bytes of HTTP that were read and written since the last call, without the overhead of
+    /// TLS.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         match self {
             Connection::Http1(connection) => connection.take_traffic(),

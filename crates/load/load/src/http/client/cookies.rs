@@ -1,38 +1,38 @@
-//! Stores cookies and sends them back to the server that set them (RFC 6265); domain and path are ignored.
+//! Stores cookies and sends them back to the server that set them (RFC 6265). The domain and the path are ignored.
 
 use httpdate::parse_http_date;
 use hyper::header::{HeaderMap, SET_COOKIE};
 use std::time::{Duration, SystemTime};
 
-/// The largest number of cookies in a jar. Another cookie removes the oldest.
+/// The maximum number of cookies in a jar. An additional cookie removes the oldest one.
 const MOST: usize = 100;
-/// The length in bytes of the longest cookie that is stored.
+/// The maximum length of a cookie that is stored, in bytes.
 const LONGEST: usize = 4096;
 
-/// The cookies of one server. A session has a jar for each endpoint, so a cookie is never sent to another server.
+/// The cookies of one server. A session has one jar per endpoint, so a cookie is never sent to another server.
 #[derive(Debug, Default)]
 pub(crate) struct Jar {
     cookies: Vec<Kept>,
     header: Vec<u8>,
-    /// The time at which the first cookie expires, if any cookie expires.
+    /// The earliest time at which a cookie expires, or `None` if no cookie does.
     next_over: Option<SystemTime>,
 }
 
-/// A cookie in the jar.
+/// A cookie that is stored in a jar.
 #[derive(Debug)]
 struct Kept {
     name: Vec<u8>,
     value: Vec<u8>,
-    /// When the cookie expires, if it does.
+    /// The time at which the cookie expires, or `None` if it does not expire.
     over: Option<SystemTime>,
 }
 
-/// A cookie as read from a `Set-Cookie` header.
+/// A cookie, as it was read from a `Set-Cookie` header.
 #[derive(Debug, PartialEq, Eq)]
 struct Cookie<'a> {
     name: &'a [u8],
     value: &'a [u8],
-    /// When the cookie expires, if it does.
+    /// The time at which the cookie expires, or `None` if it does not expire.
     over: Option<SystemTime>,
 }
 
@@ -44,12 +44,12 @@ impl Jar {
         self.next_over = None;
     }
 
-    /// The value of the header `Cookie`; empty without cookies.
+    /// Returns the value of the `Cookie` header, which is empty if there are no cookies.
     pub(crate) fn header(&self) -> &[u8] {
         &self.header
     }
 
-    /// Removes expired cookies, before a request is sent. `now` is called only if a cookie can have expired.
+    /// Removes expired cookies before a request is sent. `now` is called only if a cookie may have expired.
     pub(crate) fn send(&mut self, now: impl FnOnce() -> SystemTime) {
         if let Some(over) = self.next_over {
             let now = now();
@@ -70,7 +70,7 @@ impl Jar {
         self.forget(now);
     }
 
-    /// Removes expired cookies, and writes the others to the header.
+    /// Removes expired cookies, and writes the other cookies to the header.
     fn forget(&mut self, now: SystemTime) {
         self.cookies.retain(|cookie| cookie.over.is_none_or(|over| over > now));
         self.next_over = self.cookies.iter().filter_map(|cookie| cookie.over).min();
@@ -110,7 +110,7 @@ impl Cookie<'_> {
                 _ => {}
             }
         }
-        // A time that is out of range counts as never.
+        // A time that is out of range means that the cookie never expires.
         let after = |seconds: i64| now.checked_add(Duration::from_secs(seconds.unsigned_abs()));
         Some(Cookie { name, value, over: max_age.map_or(expires, after) })
     }
@@ -183,7 +183,7 @@ mod tests {
             jar.send(at(seconds));
             assert_eq!(std::str::from_utf8(jar.header()).unwrap(), header, "{seconds}");
         }
-        // The second response sets the cookie without an expiry time.
+        // The second response sets the cookie without an expiry time, so it does not expire.
         jar.set(&answer(&["a=1; Max-Age=1"]), at(9));
         jar.set(&answer(&["a=2"]), at(9));
         jar.send(at(99));

@@ -1,4 +1,4 @@
-//! Defines the reasons for which a request fails, and the kind of failure that each is counted as.
+//! Defines the reasons why requests fail, and the kind of failure that each reason is counted as.
 
 use super::request::body::Unreadable;
 use crate::load::kind::FailureKind;
@@ -9,10 +9,10 @@ use hyper::StatusCode;
 use std::fmt;
 use std::io;
 
-/// The length in bytes of the longest accepted response head.
+/// The maximum length of an accepted response head, in bytes.
 pub(crate) const LONGEST_HEAD: usize = 400 * 1024;
 
-/// The reason for which a request counts as failed.
+/// The reason why a request counts as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The response has a status that is neither success nor redirection. Its body may be incomplete.
@@ -21,39 +21,39 @@ pub(crate) enum Failure {
     Timeout,
     /// No connection was opened within the connect timeout.
     ConnectTimeout,
-    /// The connection could not be opened, or it broke.
+    /// The connection could not be opened, or it was broken.
     Connection(io::ErrorKind),
-    /// Like `Connection`, for a system error code without an `ErrorKind`.
+    /// The same as `Connection`, for a system error code without an `ErrorKind`.
     System(i32),
     /// The generator's machine ran out of a resource.
     Shortage(Shortage),
-    /// The proxy opened no tunnel to the server, and responded with this status.
+    /// The proxy did not open a tunnel to the server, and responded with this status.
     Proxy(u16),
     /// The TLS handshake failed, or the server's certificate was rejected.
     Tls(Tls),
-    /// The connection ended before or within a response.
+    /// The connection ended before or during a response.
     HungUp,
-    /// The connection had carried other requests, and ended before any byte of the response.
+    /// The connection had carried other requests before, and ended before any byte of the response arrived.
     ClosedIdle,
-    /// The connection ended, and the server cannot have processed the request.
+    /// The connection ended, but the server cannot have processed the request.
     NotTaken,
-    /// The server reset the stream of this request (RFC 9113, section 6.4), with this HTTP/2 error code.
+    /// The server reset the stream of this request (RFC 9113, section 6.4) with this HTTP/2 error code.
     Reset(u8),
     /// The server reset the stream of this request without having processed it.
     Refused,
-    /// The headers of the response are too many or too long.
+    /// The response has too many headers, or its headers are too long.
     TooLarge,
-    /// The response is not HTTP/2, or its head is too long. The HTTP/2 library does not distinguish the two.
+    /// The response is not HTTP/2, or its head is too long. The HTTP/2 library does not distinguish these two errors.
     Unreadable,
-    /// The response is not HTTP.
+    /// The response is not valid HTTP.
     Protocol,
     /// The response has an invalid chunk.
     Chunk,
-    /// The body file has become shorter, or cannot be read any more.
+    /// The body file has become shorter, or it can no longer be read.
     BodyFile,
 }
 
-/// The groups of failures in metrics.
+/// The groups of failures that metrics distinguish.
 pub(crate) const GROUPS: [&str; 14] = [
     "status",
     "timeout",
@@ -72,15 +72,15 @@ pub(crate) const GROUPS: [&str; 14] = [
 ];
 
 impl Failure {
-    /// Checks whether a response with this status is a success.
+    /// Returns an error if a response with this status is not a success.
     pub(crate) fn judge(status: StatusCode) -> Result<(), Failure> {
         let is_fine = status.is_success() || status.is_redirection();
         if is_fine { Ok(()) } else { Err(Failure::Status(status.as_u16())) }
     }
 
-    /// The failure of a request whose connection ended after the head of the response. An error status takes
-    /// precedence, because a server that rejects a request may reset the connection before the client has the whole
-    /// response.
+    /// Returns the failure of a request whose connection ended after the head of the response. An error status takes
+    /// precedence, because a server that rejects a request may reset the connection before the client has read the
+    /// whole response.
     pub(crate) fn after(self, status: StatusCode) -> Failure {
         match self {
             Failure::HungUp | Failure::Connection(_) => {
@@ -90,7 +90,7 @@ impl Failure {
         }
     }
 
-    /// The kind that the failure is counted as.
+    /// Returns the kind of failure that this failure is counted as.
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(self.group(), &self.to_string())
     }
@@ -114,16 +114,17 @@ impl Failure {
         }
     }
 
-    /// Whether the failure means that the connection ended.
+    /// Returns whether the failure means that the connection ended.
     pub(crate) fn is_end(self) -> bool {
         use io::ErrorKind::{ConnectionAborted, ConnectionReset};
         matches!(self, Failure::HungUp | Failure::Connection(ConnectionReset | ConnectionAborted))
     }
 
-    /// Whether this machine has no route to the address.
+    /// Returns whether this machine has no route to the address of the server.
     pub(crate) fn is_without_route(self) -> bool {
         use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
-        // Codes without a kind come from creating a socket, such as one for IPv6 on a machine without IPv6.
+        // System errors without a kind occur when a socket is created, for example one for IPv6 on a machine without
+        // IPv6.
         matches!(
             self,
             Failure::Connection(HostUnreachable | NetworkDown | NetworkUnreachable)
@@ -132,29 +133,29 @@ impl Failure {
         )
     }
 
-    /// Whether a failure to connect applies to all addresses of the server.
+    /// Returns whether a failure to connect would occur for every address of the server.
     pub(crate) fn is_of_all_addresses(self) -> bool {
         matches!(self, Failure::Shortage(shortage) if shortage != Shortage::Ports)
     }
 
-    /// The failure for an error of opening a connection.
+    /// Converts an error of an attempt to connect.
     pub(crate) fn of_connecting(error: &io::Error) -> Failure {
         Shortage::of_connecting(error).map_or_else(|| error.into(), Failure::Shortage)
     }
 
-    /// Whether the connection can still carry other requests.
+    /// Returns whether the connection can still carry other requests after this failure.
     pub(crate) fn spares_connection(self) -> bool {
         matches!(self, Failure::Reset(_) | Failure::Refused)
     }
 }
 
-/// The name of an HTTP/2 error code.
+/// Returns the name of an HTTP/2 error code.
 #[cfg(feature = "http2")]
 fn reason(code: u8) -> impl fmt::Display {
     h2::Reason::from(u32::from(code))
 }
 
-/// Without HTTP/2 support, an error code is shown as a number.
+/// Returns the number of an HTTP/2 error code, because builds without HTTP/2 do not have the names.
 #[cfg(not(feature = "http2"))]
 fn reason(code: u8) -> impl fmt::Display {
     code
@@ -191,8 +192,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Classifies an error of reading or writing. A broken pipe counts as `HungUp`. With TLS 1.3, a server that rejects the
-/// client's certificate reports this only after the handshake.
+/// Classifies an error of reading or writing. A broken pipe counts as `HungUp`. With TLS 1.3, a rejection of the
+/// client's certificate arrives only after the handshake.
 impl From<&io::Error> for Failure {
     fn from(error: &io::Error) -> Failure {
         if let Some(shortage) = Shortage::of(error) {
@@ -210,12 +211,12 @@ impl From<&io::Error> for Failure {
     }
 }
 
-/// The kind of system errors for which `io` has no specific kind.
+/// Returns the kind of system errors that have no specific kind in `io`.
 fn unnamed() -> io::ErrorKind {
     io::Error::from_raw_os_error(i32::MAX).kind()
 }
 
-/// The system's message for an error code.
+/// Returns the system's message for an error code, without the code.
 fn words(code: i32) -> String {
     let text = io::Error::from_raw_os_error(code).to_string();
     let words = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);

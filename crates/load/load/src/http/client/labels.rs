@@ -6,43 +6,43 @@ use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The largest number of distinct names; further requests share one more name.
+/// The maximum number of distinct names. Requests with other names share one additional name.
 const MOST: u8 = 100;
-/// The largest number of distinct names of recorded requests.
+/// The maximum number of distinct names of recorded requests.
 const MOST_RECORDED: u8 = 50;
-/// The smallest number of hexadecimal digits that counts as an identifier.
+/// The minimum number of hexadecimal digits of an identifier.
 const SHORTEST_ID: usize = 16;
 const OTHERS: &str = "others";
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const LONGEST: usize = 120;
-/// The number of possible status codes, which have three digits.
+/// The number of possible status codes, which have at most three digits.
 const STATUSES: usize = 1_000;
 
 /// The labels of all requests of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Labels {
     names: Vec<Name>,
-    /// The index of each name.
+    /// The index of each name in `names`. The key is the text of the name.
     known: HashMap<String, u8>,
 }
 
-/// A name that requests can share: a method, and a URL without its query.
+/// A name that several requests can share: a method, and a URL without its query.
 #[derive(Debug)]
 struct Name {
     text: String,
-    /// The labels by status, each created at the first response with that status; index 0 is for requests without a
-    /// response. Labels are never freed, because the library counts by `&'static str`.
+    /// The label for each status. A label is created when the first response with its status arrives. Index 0 is for
+    /// requests without a response. Labels are never freed, because operations are counted by `&'static str`.
     by_status: Vec<OnceLock<&'static str>>,
 }
 
 impl Labels {
-    /// Returns the index of a request's name, adding the name if it is new.
+    /// Returns the index of a request's name. Adds the name if it is new.
     pub(crate) fn number(&mut self, target: &TargetSpec) -> u8 {
         self.number_of(name(target, target.url.path()), MOST)
     }
 
-    /// Returns the index of a recorded request's name, in which numbers and identifiers of the path are replaced by
-    /// placeholders.
+    /// Returns the index of a recorded request's name. In this name, placeholders replace the numbers and identifiers
+    /// of the path.
     pub(crate) fn number_of_recorded(&mut self, target: &TargetSpec) -> u8 {
         let parts: Vec<_> = target.url.path().split('/').map(grouped).collect();
         self.number_of(name(target, &parts.join("/")), MOST_RECORDED)
@@ -59,12 +59,12 @@ impl Labels {
         })
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// The label for requests with this name and responses with this status.
+    /// Returns the label for requests with the name `number` and responses with this status.
     pub(crate) fn label(&self, number: u8, status: Option<StatusCode>) -> &'static str {
         self.names[usize::from(number)].label(status)
     }
@@ -85,7 +85,7 @@ impl Name {
     }
 }
 
-/// Returns a path segment, or a placeholder if the segment is a number or an identifier.
+/// Returns a path segment, or a placeholder for it if it is a number or an identifier.
 fn grouped(part: &str) -> &str {
     let text = percent_decode_str(part).decode_utf8_lossy();
     match &*text {
@@ -95,7 +95,7 @@ fn grouped(part: &str) -> &str {
     }
 }
 
-/// Whether `text` consists of digits, optionally with a sign and a decimal point.
+/// Returns whether `text` consists of digits, optionally with a sign and a decimal point.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -103,13 +103,14 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction)
 }
 
-/// Whether `text` consists of enough hexadecimal digits, optionally with hyphens as in a UUID.
+/// Returns whether `text` consists of at least [`SHORTEST_ID`] hexadecimal digits, optionally with hyphens as in a
+/// UUID.
 fn is_id(text: &str) -> bool {
     let mut digits = text.chars().filter(|c| *c != '-');
     digits.clone().count() >= SHORTEST_ID && digits.all(|c| c.is_ascii_hexdigit())
 }
 
-/// The name of a request. It contains no user name and password.
+/// Returns the name of a request. It contains no user name and no password.
 fn name(TargetSpec { method, url, .. }: &TargetSpec, path: &str) -> String {
     let (scheme, host) = (url.scheme_str().unwrap_or_default(), url.host().unwrap_or_default());
     let port = url.port().map_or_else(String::new, |port| format!(":{port}"));

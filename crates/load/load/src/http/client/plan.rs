@@ -1,4 +1,4 @@
-//! Stores the requests of a run and their servers: everything about requests that is known before the run.
+//! Stores the requests of a run and their servers: all properties of requests that are known before the run.
 
 use super::args::{ClientArgs, Header};
 use super::cookies::Jar;
@@ -38,59 +38,59 @@ use std::io;
 use std::mem;
 use std::time::Duration;
 
-/// The requests of a run, their servers, and how requests are sent.
+/// The requests of a run, their servers, and the settings for sending requests.
 #[derive(Debug)]
 pub(crate) struct Plan {
     requests: Requests,
     rotation: Rotation,
-    /// The scenarios that slots run in rotation; empty if slots send single requests.
+    /// The scenarios that slots run in rotation. Empty if slots send single requests.
     scenarios: Vec<Scenario>,
-    /// The parts that all requests to a server share, for each server.
+    /// The parts that all requests to the same server share. One element per server.
     common: Vec<Common>,
-    /// The shared parts as HTTP/1.1 text, for each server.
+    /// The shared parts as HTTP/1.1 text. One element per server.
     lines: Vec<Lines>,
-    /// The request as text, if there is only one.
+    /// The text of the request, if the plan has only one request.
     only: Option<Written>,
-    /// The request for HTTP/2, if there is only one.
+    /// The request for HTTP/2, if the plan has only one request.
     only_http2: Option<Request<Flow>>,
-    /// The rows that requests are filled with.
+    /// The data whose rows fill the requests, if there is any.
     data: Option<Data>,
     seed: u64,
-    /// The number of slots that have a request; `None` if it is unlimited.
+    /// The number of slots that have a request, or `None` if it is unlimited.
     pub(crate) most_slots: Option<u64>,
-    /// The labels of requests.
+    /// The labels under which requests are counted.
     pub(crate) labels: Labels,
-    /// The servers.
+    /// The servers of all requests.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// `None` if no server speaks TLS and no option names a file for TLS.
+    /// The TLS settings, or `None` if no server uses TLS and no option names a file for TLS.
     pub(crate) tls: Option<Connector>,
     /// Whether connections use HTTP/2.
     pub(crate) http2: bool,
-    /// The largest number of requests on one connection.
+    /// The maximum number of requests on one connection.
     pub(crate) requests_each: u64,
     /// The age at which a connection is replaced.
     pub(crate) connection_age: Duration,
-    /// Whether a safe request is sent again if the server closed its idle connection.
+    /// Whether a request with a safe method is retried if the server closed its idle connection.
     retries_idle: bool,
-    /// Whether cookies are sent back.
+    /// Whether cookies are stored and sent back.
     pub(crate) cookies: bool,
-    /// The kind of items in responses, if they are timed.
+    /// The kind of items in responses, if items are timed.
     pub(crate) items: Option<Items>,
-    /// The delays from kernel timestamps, if these are enabled.
+    /// The records of kernel delays, if kernel timestamps are enabled.
     pub(crate) kernel: Option<KernelDelays>,
-    /// The pool of connections, if sessions share connections.
+    /// The pool of shared connections, if sessions share connections.
     pub(crate) pool: Option<Pool>,
-    /// The timeout of a request.
+    /// The time after which a request is given up.
     pub(crate) timeout: Duration,
-    /// The timeout of opening a connection.
+    /// The time after which an attempt to connect is given up.
     pub(crate) connect_timeout: Duration,
 }
 
-/// A request to send; it may be sent twice.
+/// A request that is ready to be sent. It may be sent twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
-    /// The number of the slot.
+    /// The number of the slot that sends the request.
     number: u64,
     /// The index of the request within the slot's scenario.
     step: u64,
@@ -98,14 +98,14 @@ pub(crate) struct Prepared {
     pub(crate) endpoint: usize,
 }
 
-/// The buffers of a request in flight.
+/// The buffers for a request in flight.
 #[derive(Debug)]
 pub(crate) struct Memory {
     written: Written,
     filled: FilledRequest,
-    /// The values taken from earlier responses of the slot.
+    /// The values extracted from earlier responses of the slot.
     pub(crate) taken: Vec<Vec<u8>>,
-    /// The cookies of each server, if they are sent back.
+    /// The cookies of each server, if cookies are sent back.
     pub(crate) jars: Vec<Jar>,
 }
 
@@ -121,7 +121,7 @@ impl Memory {
     }
 }
 
-/// A plan under construction, to which requests are added.
+/// A plan under construction, to which requests can be added.
 #[derive(Debug)]
 pub(crate) struct Draft<'args> {
     args: &'args ClientArgs,
@@ -138,7 +138,7 @@ pub(crate) struct Draft<'args> {
     pub(crate) is_unreachable: bool,
     /// The URL of the first request.
     pub(crate) url: String,
-    /// The hash of the scenario file.
+    /// The hash of the scenario file, if there is one.
     pub(crate) scenario_hash: Option<u64>,
 }
 
@@ -170,7 +170,7 @@ impl Draft<'_> {
         self.compiler = Compiler::new(data);
     }
 
-    /// Adds a request to the rotation, with its weight.
+    /// Adds a request, with its weight, to the rotation.
     pub(crate) fn add(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number(target);
         self.request(target, label)?;
@@ -178,7 +178,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds a request of a recording. [`Draft::add_slot`] assigns it to slots.
+    /// Adds a request of a recording. [`Draft::add_slot`] later assigns it to slots.
     pub(crate) fn add_recorded(&mut self, target: &TargetSpec) -> anyhow::Result<()> {
         let label = self.labels.number_of_recorded(target);
         self.request(target, label)
@@ -189,7 +189,8 @@ impl Draft<'_> {
         self.rotation.list(request);
     }
 
-    /// Adds a request of a scenario, and returns its index. `taken` names the values that earlier steps have taken.
+    /// Adds a request of a scenario. Returns its index. `taken` lists the names of the values that earlier steps
+    /// extract.
     pub(crate) fn add_step(
         &mut self,
         target: &TargetSpec,
@@ -200,23 +201,23 @@ impl Draft<'_> {
         Ok(self.requests.count() - 1)
     }
 
-    /// Compiles a text that a response of the last step is compared with.
+    /// Compiles a string that responses of the last step are compared with.
     pub(crate) fn expected(&mut self, text: &str) -> anyhow::Result<Template> {
         self.compiler.template(text, Place::Body)
     }
 
-    /// Adds a scenario. Its requests must have been added before.
+    /// Adds a scenario. Its requests must have been added before that.
     pub(crate) fn add_scenario(&mut self, scenario: Scenario, weight: u32) {
         self.scenarios.push(scenario);
         self.rotation.add(weight);
     }
 
-    /// Returns the places that have used taken values since the last call.
+    /// Returns the uses of extracted values since the last call.
     pub(crate) fn take_uses(&mut self) -> BTreeSet<Use> {
         mem::take(&mut self.compiler.uses)
     }
 
-    /// Whether the data has a column with this name.
+    /// Returns whether the data has a column with this name.
     pub(crate) fn has_column(&self, name: &str) -> bool {
         self.compiler.data.as_ref().is_some_and(|data| data.column(name).is_some())
     }
@@ -255,8 +256,8 @@ impl Draft<'_> {
         added.map_err(anyhow::Error::msg)
     }
 
-    /// Rejects a header that both the request and an option set. Servers use only one of the two, or reject the
-    /// request.
+    /// Rejects a header that is set both by the request and by an option. Servers use only one of the two, or reject
+    /// the request.
     fn check_twice(
         &self,
         target: &TargetSpec,
@@ -270,7 +271,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Compiles the request if it, or a header of all requests, contains a placeholder.
+    /// Compiles the request if it contains a placeholder, or if a header of all requests does.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =
@@ -306,7 +307,7 @@ impl Draft<'_> {
         Ok(self.endpoints.len() - 1)
     }
 
-    /// Completes the plan. Fails if it has no request. Reads TLS certificates.
+    /// Completes the plan. Returns an error if it contains no request. Reads the TLS certificates.
     pub(crate) fn complete(
         self,
         trust: Trust<'_>,
@@ -352,20 +353,21 @@ impl Draft<'_> {
 }
 
 impl Plan {
-    /// The request in the rotation for the slot with this number. It is the same in every run, and in every process
-    /// that shares the load.
+    /// Returns the request for this slot, according to the rotation. It is the same in every run, and in every
+    /// process that shares the load.
     pub(crate) fn of_slot(&self, number: u64) -> Prepared {
         let index = self.rotation.of_slot(number);
         self.of_step(index, number, 0)
     }
 
-    /// The request for a step of the scenario in the slot with this number.
+    /// Prepares the request with this index, which is a step of the scenario in the slot `number`.
     pub(crate) fn of_step(&self, index: usize, number: u64, step: u64) -> Prepared {
         Prepared { index, number, step, endpoint: self.requests.server(index) }
     }
 
-    /// Whether a request that failed on a kept connection is sent again on another connection. It is if the server has
-    /// not processed it (RFC 9113, section 8.7), or if it is safe to repeat (RFC 9110, section 9.2.1).
+    /// Returns whether a request that failed on a reused connection is retried on another connection. It is retried
+    /// if the server has not processed it (RFC 9113, section 8.7). It is also retried if its idle connection was
+    /// closed, retries are enabled, and its method is safe (RFC 9110, section 9.2.1).
     pub(crate) fn is_sent_again(
         &self,
         request: Prepared,
@@ -382,20 +384,20 @@ impl Plan {
         }
     }
 
-    /// The largest number of connections and body files that are open at once. `sessions` lists the number of sessions
-    /// of each thread. Each session has its own connection to each server, or shares one.
+    /// Returns the maximum number of connections and body files that are open at once. `sessions` lists the number of
+    /// sessions of each thread. Each session has its own connection to each server, or shares one.
     pub(crate) fn open_files(&self, sessions: &[usize]) -> u64 {
         let shared_by = self.pool.as_ref().map_or(1, Pool::most);
         let to_each = sessions.iter().map(|sessions| sessions.div_ceil(shared_by)).sum::<usize>();
         (to_each * self.endpoints.len() + self.requests.files()) as u64
     }
 
-    /// Whether slots run scenarios.
+    /// Returns whether slots run scenarios.
     pub(crate) fn has_scenarios(&self) -> bool {
         !self.scenarios.is_empty()
     }
 
-    /// The labels of scenarios and their steps.
+    /// Returns the labels of scenarios and their steps.
     pub(crate) fn scenario_labels(&self) -> Vec<&'static str> {
         let of = |scenario: &Scenario| {
             let steps = scenario.steps.iter().map(|step| step.label);
@@ -404,17 +406,17 @@ impl Plan {
         self.scenarios.iter().flat_map(of).collect()
     }
 
-    /// The scenario of the slot with this number; `None` if slots send single requests.
+    /// Returns the scenario of this slot, or `None` if slots send single requests.
     pub(crate) fn scenario(&self, number: u64) -> Option<&Scenario> {
         self.has_scenarios().then(|| &self.scenarios[self.rotation.of_slot(number)])
     }
 
-    /// The values of a slot, including those taken from its responses.
+    /// Returns the values that fill the requests of this slot. `taken` lists those extracted from its responses.
     pub(crate) fn values<'a>(&'a self, number: u64, taken: &'a [Vec<u8>]) -> Values<'a> {
         Values::of_step(0, number, self.seed, self.data.as_ref(), taken)
     }
 
-    /// The request that is sent before the run: the first request of slot 0.
+    /// Returns the request that is sent before the run: the first request of slot 0.
     pub(crate) fn probe(&self) -> Prepared {
         match self.scenario(0) {
             Some(scenario) => self.of_step(scenario.steps[0].request, 0, 0),
@@ -422,12 +424,12 @@ impl Plan {
         }
     }
 
-    /// The label of a request whose response has this status.
+    /// Returns the label of a request whose response has this status.
     pub(crate) fn label(&self, request: Prepared, status: Option<StatusCode>) -> &'static str {
         self.labels.label(self.requests.label(request.index), status)
     }
 
-    /// The text of a request, written into `memory` unless the plan has it already.
+    /// Returns the text of a request. Uses `memory` to build it, unless the plan already contains the text.
     pub(crate) fn text<'a>(&'a self, request: Prepared, memory: &'a mut Memory) -> Outgoing<'a> {
         if let Some(only) = &self.only {
             let body = self.requests.body_of(request.index);
@@ -439,7 +441,7 @@ impl Plan {
         written.with(parts.body, parts.file)
     }
 
-    /// Builds the request for HTTP/2. It can be sent once.
+    /// Builds a request for HTTP/2, which can be sent only once.
     pub(crate) fn http2(&self, request: Prepared, memory: &mut Memory) -> Request<Flow> {
         if let Some(only) = &self.only_http2 {
             return only.clone();
@@ -475,7 +477,7 @@ impl Plan {
     }
 }
 
-/// The TLS settings of connections. Reads the files that options name, even if no server uses TLS.
+/// Creates the TLS settings of connections. Reads the files that options name, even if no server uses TLS.
 fn connector(
     trust: Trust<'_>,
     args: &ClientArgs,
@@ -492,7 +494,7 @@ fn connector(
     Connector::new(trust, identity, args.http2).map(Some)
 }
 
-/// The value of the request's own header with this name.
+/// Returns the value of a header that the request sets itself.
 fn own<'a>(target: &'a TargetSpec, name: &HeaderName) -> Option<&'a HeaderValue> {
     target.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value)
 }
@@ -503,8 +505,8 @@ fn written(parts: &RequestParts<'_>, lines: &Lines) -> Written {
     written
 }
 
-/// Rejects a `Content-Length` that differs from the body's length. With a longer one, the server would wait for the
-/// missing bytes; with a shorter one, it would take the other bytes for the next request.
+/// Rejects a `Content-Length` that differs from the body's length. If it were longer, the server would wait for the
+/// missing bytes. If it were shorter, the server would treat the additional bytes as the next request.
 fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     let body = body.context("leave Content-Length out: the body is filled, and has its own")?;
     let is_right = given.to_str().ok().and_then(|given| given.parse().ok()) == Some(body);
@@ -512,12 +514,12 @@ fn check_length(given: &HeaderValue, body: Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The parts that all requests to the server of `url` share.
+/// Returns the parts that all requests to the server of `url` share.
 fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Common> {
     let mut usual = HeaderMap::new();
     let agent = concat!("nanopace/", env!("CARGO_PKG_VERSION"));
     usual.insert(USER_AGENT, HeaderValue::from_static(agent));
-    // HTTP/2 sends the host in `:authority`.
+    // HTTP/2 sends the host in `:authority`, not in a header.
     if !args.http2 {
         usual.insert(HOST, authority.parse().context("not a host")?);
     }
@@ -536,7 +538,7 @@ fn common(url: &Uri, authority: &str, args: &ClientArgs) -> anyhow::Result<Commo
     if let Some(user) = &args.basic_auth {
         given.append(AUTHORIZATION, proxy::basic(user.as_bytes()));
     }
-    // In a tunnel, the proxy does not see the headers, so they contain no credentials for the proxy.
+    // In a tunnel, the proxy does not see the headers, so they contain no credentials for it.
     let proxy = args.connection.proxy.as_ref().filter(|_| url.scheme_str() == Some("http"));
     if let Some(user) = proxy.and_then(|proxy| proxy.user.as_ref()) {
         given.append(PROXY_AUTHORIZATION, user.clone());

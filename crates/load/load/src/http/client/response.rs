@@ -1,4 +1,4 @@
-//! Reads responses: retains headers and bodies, finds values in them, and times the items of streams.
+//! Reads responses: retains headers and bodies, extracts values from them, and times the items of streams.
 
 pub(crate) mod extraction;
 pub(crate) mod item_times;

@@ -1,4 +1,4 @@
-//! Builds the request that the command-line options describe.
+//! Builds the single request that the command-line options describe.
 
 use super::args::ClientArgs;
 use super::request::body::Content;
@@ -9,10 +9,10 @@ use anyhow::{Context, ensure};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
 
-/// Creates the request to a URL. Reads its body from files, if options name any.
+/// Creates the request to a URL. Reads its body from files if options name any.
 ///
 /// # Errors
-/// Fails if the URL is invalid, if a file cannot be read, or if options conflict.
+/// Returns an error if the URL is invalid, if a file cannot be read, or if options conflict.
 pub(crate) fn target(url: &str, args: &ClientArgs) -> anyhow::Result<TargetSpec> {
     let url = template::url(url).map_err(anyhow::Error::msg)?;
     let body = match (&args.body, &args.body_file) {

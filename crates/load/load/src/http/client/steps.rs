@@ -1,5 +1,5 @@
-//! Defines scenarios: requests sent one after the other, the values that they take from responses, and the checks of
-//! responses.
+//! Defines scenarios: requests that are sent one after the other, the values that they extract from responses, and
+//! the checks of responses.
 
 mod number;
 
@@ -11,65 +11,65 @@ use crate::load::kind::FailureKind;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The requests of one slot, in order.
+/// A scenario: the requests that a slot sends, in order.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// The label of the scenario, if there are several scenarios.
+    /// The label of the scenario, if the plan has several scenarios.
     pub(crate) label: Option<&'static str>,
-    /// The steps, of which there is at least one.
+    /// The steps. There is at least one.
     pub(crate) steps: Vec<Step>,
 }
 
-/// A request of a scenario.
+/// A step of a scenario: one request.
 #[derive(Debug)]
 pub(crate) struct Step {
     /// The index of the request in the plan.
     pub(crate) request: usize,
-    /// The label of the step.
+    /// The label under which the step is counted.
     pub(crate) label: &'static str,
-    /// The think time: the pause between the response and the next step.
+    /// The think time: the pause between the response to this step and the next step.
     pub(crate) think: Duration,
     pub(crate) takes: Vec<Take>,
     pub(crate) checks: Vec<Check>,
 }
 
-/// A value taken from a response.
+/// A value that a step extracts from its response.
 #[derive(Debug)]
 pub(crate) struct Take {
-    /// The kind of failure if the response does not contain a valid value.
+    /// The kind of failure that is counted if the response does not contain a valid value.
     pub(crate) name: String,
-    /// The index of the value in the scenario.
+    /// The index of the value among all values of the scenario.
     pub(crate) index: usize,
     pub(crate) source: Source,
-    /// Conditions that the value must meet, one for each kind of place that uses it.
+    /// The conditions that the value must meet, one for each kind of place that uses it.
     pub(crate) fits: Vec<fn(&[u8]) -> bool>,
 }
 
-/// A check of a response.
+/// A condition that the response to a step must meet.
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// The kind of failure if the check fails.
+    /// The kind of failure that is counted if the check fails.
     pub(crate) name: String,
     pub(crate) condition: Condition,
 }
 
-/// The part of the response that is checked, and the condition that it must meet.
+/// The condition that a response must meet.
 #[derive(Debug)]
 pub(crate) enum Condition {
     Status(u16),
-    /// A value exists at the source, and equals this value if one is given.
+    /// A value exists at the source. If a value is given here, both are equal.
     At(Source, Option<Value>),
-    /// A value exists at the source, and equals the text of this template.
+    /// A value exists at the source, and it equals the text that this template gives.
     Filled(Source, Template),
 }
 
 impl Step {
-    /// Whether a check of this step decides which status counts as success.
+    /// Returns whether a check of this step decides which status is a success.
     pub(crate) fn has_status(&self) -> bool {
         self.checks.iter().any(|check| matches!(check.condition, Condition::Status(_)))
     }
 
-    /// The parts of the response that the step looks at.
+    /// Returns the parts of the response that the step needs.
     pub(crate) fn wanted(&self) -> Wanted {
         let checked = self.checks.iter().filter_map(|check| match &check.condition {
             Condition::At(source, _) | Condition::Filled(source, _) => Some(source),
@@ -82,10 +82,11 @@ impl Step {
 }
 
 impl Take {
-    /// Takes the value from a response.
+    /// Extracts the value from a response.
     ///
     /// # Errors
-    /// Fails if the response does not contain the value, or if the value is not valid in a place that uses it.
+    /// Returns an error if the response does not contain the value, or if the value is not valid at a place that uses
+    /// it.
     pub(crate) fn value(&self, answer: &SearchedResponse<'_>) -> Result<Vec<u8>, FailureKind> {
         let value = answer.find(&self.source);
         let value = value.and_then(|value| {
@@ -97,10 +98,10 @@ impl Take {
 }
 
 impl Check {
-    /// Checks a response. The slot's values fill the expected text.
+    /// Checks a response. The values of the slot fill the expected text.
     ///
     /// # Errors
-    /// Fails if the condition is not met.
+    /// Returns an error if the condition is not met.
     pub(crate) fn of(
         &self,
         answer: &SearchedResponse<'_>,
@@ -134,7 +135,7 @@ impl Check {
     }
 }
 
-/// Whether raw JSON equals this value; `1` and `1.0` are equal.
+/// Returns whether raw JSON equals this value. Numbers are equal in any notation: `1` and `1.0`.
 fn are_alike(written: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => number::are_same(written, &number.to_string()),

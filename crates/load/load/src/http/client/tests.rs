@@ -37,7 +37,7 @@ struct CommandLine {
     client: ClientArgs,
 }
 
-/// The plan of a run with these options.
+/// Creates the plan of a run with these options.
 fn plan(url: &str, options: &[&str], timeout: Duration) -> anyhow::Result<Arc<Plan>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
@@ -50,12 +50,12 @@ fn session(plan: &Arc<Plan>) -> Session {
     Session::new(plan, &Pacer::new(Rate::per_second(1).unwrap()), 0)
 }
 
-/// Runs a client on a runtime configured as in a run.
+/// Runs a client on a runtime that is configured as in a run.
 fn block_on<F: Future>(client: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(client)
 }
 
-/// A call's future is moved as a whole before it begins, so its size matters.
+/// The future of a call is moved as a whole before it begins, so its size matters.
 #[test]
 fn the_future_of_a_call_does_not_contain_that_of_opening_a_connection() {
     let plan = plan("http://127.0.0.1:1/", &[], Duration::from_secs(1)).unwrap();

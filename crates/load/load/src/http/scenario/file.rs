@@ -1,4 +1,4 @@
-//! Defines the content of a scenario file, with the positions for error messages.
+//! Defines the content of a scenario file, with positions for error messages.
 
 use crate::console::input;
 use crate::console::position::{line_and_column, utf8};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::{Spanned, Value};
 
-/// The whole file.
+/// The content of a scenario file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -40,7 +40,7 @@ pub(super) struct StepSpec {
     pub(super) check: BTreeMap<String, Spanned<LookSpec>>,
 }
 
-/// The part of a response to look at, and the expected value.
+/// The part of a response that is extracted or checked, and the expected value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LookSpec {
@@ -55,7 +55,7 @@ fn once() -> Spanned<u32> {
     Spanned::new(0..0, 1)
 }
 
-/// An error, and the index of its byte in the file.
+/// An error in the file, with its byte offset.
 #[derive(Debug)]
 pub(super) struct Wrong {
     at: usize,
@@ -66,7 +66,7 @@ pub(super) fn wrong(at: usize, told: impl Into<String>) -> Wrong {
     Wrong { at, told: told.into() }
 }
 
-/// Reads a file, and passes its content to `take`. Returns the hash of the file's text.
+/// Reads a file and passes its content to `take`. Returns the hash of the file's text.
 pub(super) fn read(
     path: &Path,
     take: impl FnOnce(&File) -> Result<(), Wrong>,
@@ -86,14 +86,14 @@ pub(super) fn read(
     })
 }
 
-/// Returns the FNV-1a hash (Fowler, Noll and Vo). It does not depend on the version of the program.
+/// Returns the FNV-1a hash (Fowler, Noll and Vo) of a text. It is the same in all versions of the program.
 fn hash(text: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl StepSpec {
-    /// An error in the step's request, with the position of the invalid key.
+    /// Converts an error in the request of the step. The position is that of the invalid key.
     pub(super) fn told(&self, error: &anyhow::Error) -> Wrong {
         let (told, part) = (format!("{error:#}"), error.to_string());
         let header = part.strip_prefix("header ");

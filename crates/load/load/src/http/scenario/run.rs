@@ -7,7 +7,7 @@ use crate::load::kind::FailureKind;
 use crate::{Done, Failure, Slot};
 use nanopace::Nanos;
 
-/// Sends the slot's scenario. A step that fails ends the scenario.
+/// Runs the scenario of the slot. A step that fails ends the scenario.
 pub(crate) async fn run(
     scenario: &Scenario,
     session: &mut Session,
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     Ok(whole)
 }
 
-/// Records a step that was due at `due` and ended at `end`.
+/// Records a step that was due at `due` and that ended at `end`.
 fn count(
     step: &Step,
     session: &Session,
@@ -50,7 +50,7 @@ fn count(
     }
 }
 
-/// Checks a response, and takes the values from it that later steps need.
+/// Checks a response, and extracts the values from it that later steps need.
 fn outcome(
     step: &Step,
     session: &mut Session,

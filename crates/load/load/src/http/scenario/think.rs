@@ -1,4 +1,4 @@
-//! Waits for think times with the accuracy of slot starts. Tokio's timers are accurate only to 1 ms.
+//! Waits for think times as accurately as slots start. Tokio's timers are accurate only to 1 ms.
 
 use nanopace::{Nanos, Pacer};
 use nanopace_async::timer::{Alarms, best};
@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 thread_local! {
-    /// The alarms of this thread's sessions; `None` if the system cannot create another timer.
+    /// The alarms of the sessions on this thread, or `None` if the system cannot create another timer.
     static ALARMS: OnceCell<Option<Alarms>> = const { OnceCell::new() };
 }
 
-/// Waits until this clock reaches `moment`, and never ends the wait earlier.
+/// Waits until `clock` reaches `moment`. The wait never ends earlier.
 pub(super) async fn until(moment: Nanos, clock: Pacer) {
     let alarms = ALARMS.with(|alarms| alarms.get_or_init(|| best().ok().map(Alarms::new)).clone());
     let Some(alarms) = alarms else { return sleep(moment - clock.now()).await };
@@ -34,7 +34,7 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use tokio::task::yield_now;
 
-    /// The clock of the test advances only when the test advances it.
+    /// The clock advances only when the test advances it.
     #[tokio::test]
     async fn a_think_time_ends_at_its_moment() {
         let clock = ManualClock::new();

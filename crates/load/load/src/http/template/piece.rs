@@ -1,4 +1,4 @@
-//! Defines a piece of a template: a fixed text, or a value that is filled in.
+//! Defines a piece of a template: fixed text, or a value that is filled in.
 
 use super::values::{Values, encode};
 use fastrand::Rng;
@@ -7,7 +7,7 @@ use std::iter;
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A piece of a template.
+/// A piece of a template: fixed text, or a placeholder.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),
@@ -17,34 +17,34 @@ pub(crate) enum Piece {
     Now,
     /// The time in milliseconds since 1970.
     NowMs,
-    /// 122 random bits (RFC 9562, section 5.4).
+    /// A random UUID: 122 random bits (RFC 9562, section 5.4).
     Uuid,
     Random(RangeInclusive<i64>),
-    /// This many random letters and digits.
+    /// This number of random letters and digits.
     RandomText(usize),
-    /// The value of a column.
+    /// The value of the column with this index.
     Column(usize, Form),
-    /// A value taken from an earlier response.
+    /// The extracted value with this index.
     Taken(usize, Form),
 }
 
-/// The notation of a value.
+/// The form in which a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     Plain,
-    /// Percent-encoded.
+    /// With percent-encoding.
     Encoded,
-    /// A JSON string, with its quotes.
+    /// As a JSON string, with its quotes.
     Json,
 }
 
 impl Piece {
-    /// Whether filling the piece twice for the same slot gives the same text.
+    /// Returns whether the piece gives the same text each time it is filled for the same slot.
     pub(crate) fn is_steady(&self) -> bool {
         matches!(self, Piece::Text(_) | Piece::Slot | Piece::Column(..) | Piece::Taken(..))
     }
 
-    /// Fills the piece and appends it to `to`.
+    /// Fills the piece and appends the result to `to`.
     pub(crate) fn fill(&self, values: &mut Values<'_>, to: &mut Vec<u8>) {
         match self {
             Piece::Text(text) => to.extend_from_slice(text),

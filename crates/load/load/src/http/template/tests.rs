@@ -14,7 +14,7 @@ fn data(text: &str) -> Data {
     crate::load::data::read(&args, 0).unwrap().unwrap()
 }
 
-/// Data with two users. The name of one contains special characters.
+/// Creates data with two users. The name of one of them contains special characters.
 fn users() -> Data {
     data("user,note\nann,x\n\"b&b?/ %\u{e9}\",\"a \"\"b\"\"\n{}\"\n")
 }
@@ -56,7 +56,7 @@ fn places_are_filled_by_the_row_of_the_slot() {
     }
 }
 
-/// A column name with a colon takes precedence over a name with a space.
+/// The name of a column with a colon takes precedence over a name with a space.
 #[test]
 fn columns_with_blanks_in_their_names_are_found_in_urls() {
     let data = data("my col,a: b,c d,c:d\n1 1,2,3,4\n");
@@ -203,7 +203,7 @@ fn bytes_that_are_not_text_have_no_placeholders() {
 }
 
 proptest! {
-    /// A value stays within one path segment: it contains no character that ends a line, a word or a segment.
+    /// A value stays within its path segment: it contains no character that ends a line, a word or a segment.
     #[test]
     fn a_value_in_a_url_stays_within_its_segment(value: Vec<u8>) {
         let whole = values::encoded(&value);

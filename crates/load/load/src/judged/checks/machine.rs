@@ -7,19 +7,20 @@ use crate::judged::criteria::Percentile;
 use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::quota::Quota;
 
-/// A share of stolen time from which on it is always reported. A smaller share is reported if it may explain all times
-/// beyond the reported percentile.
+/// The share of stolen time that is always reported. A smaller share is reported if it may explain all times beyond
+/// the reported percentile.
 const MUCH_STOLEN: f64 = 0.05;
 
-/// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and less than `ENOUGH_IDLE`
-/// was idle. Otherwise they take no time from the generator.
+/// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and if the idle share was
+/// below `ENOUGH_IDLE`. If more CPU time was idle, they took none from the generator.
 const MUCH: f64 = 0.1;
 const ENOUGH_IDLE: f64 = 0.5;
 
-/// The smallest ratio of clock rates that counts as normal.
+/// The minimum ratio of the CPU clock rates that counts as normal.
 const SLOWER: f64 = 0.75;
 
-/// Reports CPU time used by others and changes of the CPU clock rate. Small values are omitted.
+/// Reports stolen CPU time, CPU time used by other programs, and changes of the CPU clock rate. Small values are
+/// omitted.
 pub(crate) fn machine(meanwhile: Meanwhile, reported: Percentile) -> impl Iterator<Item = Finding> {
     let Meanwhile { stolen, others, idle, khz } = meanwhile;
     let is_much = stolen > 0.0 && stolen >= reported.beyond().min(MUCH_STOLEN);

@@ -1,28 +1,28 @@
-//! Detects whether times changed during a run, and when. For each batch, the share of times below the median of the
-//! whole run is added to a cumulated sum, which is compared with the size that it reaches by chance. (This is Page's
-//! test, with the distribution of a Brownian bridge. The effect of chance is estimated separately for the parts before
-//! and after the change.)
+//! Detects whether times changed during a run, and when. Each batch adds its number of times up to the median of the
+//! whole run, minus the expected number, to a cumulative sum. The largest absolute value of this sum is compared with
+//! the value that it reaches by chance. (This is Page's test with the distribution of a Brownian bridge. The standard
+//! deviation is estimated separately for the parts before and after the change.)
 
 use crate::recorded::confidence::{self, Batched, Share};
 use hdrhistogram::Histogram;
 
-/// With fewer batches than this, no change is reported.
+/// The minimum number of batches for which a change is reported.
 const LEAST: usize = 16;
 
-/// In less than 1 % of runs without a change, the sum exceeds this many standard deviations. For a Brownian bridge the
-/// limit would be 1.63. It is larger here, because the split is chosen from the data, and neighbouring batches are
-/// alike.
+/// A change is reported if the sum exceeds this number of standard deviations. In less than 1 % of runs without a
+/// change, it does. For a Brownian bridge the limit would be 1.63. It is larger here, because the split is chosen
+/// from the data, and neighbouring batches are correlated.
 const LIMIT: f64 = 2.2;
 
-/// Medians count as equal if they differ by at most one part in this many.
+/// Medians count as equal if they differ by at most 1/`NEAR` of the smaller one.
 const NEAR: u64 = 10;
 
-/// Whether a run has enough batches for a conclusion.
+/// Returns whether a run has enough batches for a conclusion.
 pub(crate) fn is_known(times: &Batched<'_>) -> bool {
     times.batches.len() >= LEAST && !times.sample.is_empty()
 }
 
-/// The first batch after the change, if times changed.
+/// Returns the index of the first batch after the change, if times changed.
 pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     let shares = times.shares(times.sample.times.value_at_quantile(0.5), true);
     let part = confidence::whole(&shares).part();
@@ -41,7 +41,8 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// The standard deviation by chance of the sum over all batches, if the parts before and after `split` differ.
+/// Returns the standard deviation of the sum over all batches that chance causes, if the share may differ between the
+/// parts before and after `split`.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {
@@ -54,7 +55,7 @@ fn deviation(shares: &[Share], split: usize) -> f64 {
     confidence::variance(&off).sqrt()
 }
 
-/// The medians before a batch, and from this batch on.
+/// Returns the median of the batches before `split`, and of the batches from `split` on.
 pub(crate) fn medians(times: &Batched<'_>, split: usize) -> [u64; 2] {
     let (before, after) = times.batches.split_at(split);
     [before, after].map(|batches| {

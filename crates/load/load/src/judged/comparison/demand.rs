@@ -7,7 +7,7 @@ use crate::judged::criteria::Criterion;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// Examples of such changes, for error messages.
+/// Examples of forbidden changes, for error messages.
 const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors higher by 0.1%\" or \"rate lower by 1%\"";
 
 /// A forbidden change for the worse. It fails the run if it is at least this large and beyond chance.
@@ -15,13 +15,13 @@ const FORM: &str = "write for example \"p99 response slower by 5%\", \"errors hi
 pub(crate) struct Demand {
     figure: Figure,
     word: Word,
-    /// The limit as a share of the first side's value; for errors, as a share of all requests.
+    /// The limit: a share of the first side's value, or, for errors, a share of all requests.
     by: f64,
     text: String,
 }
 
 impl Demand {
-    /// The row of the figure.
+    /// Returns the comparison's row for the figure of this change.
     pub(crate) fn row<'a>(&self, comparison: &'a Comparison) -> Option<&'a Row> {
         comparison.rows.iter().find(|row| row.figure == self.figure)
     }
@@ -46,7 +46,7 @@ impl Demand {
     }
 }
 
-/// The size of the difference; infinite if the value of the first side is zero.
+/// Returns the size of the difference, which is infinite if the value of the first side is zero.
 fn size(row: &Row) -> Option<f64> {
     let difference = row.difference?;
     let is_share = row.figure == Figure::Errors;
@@ -54,7 +54,7 @@ fn size(row: &Row) -> Option<f64> {
     Some(relative.map_or(f64::INFINITY, |difference| difference.by.abs()))
 }
 
-/// Displays the change as it was written.
+/// Displays the change in the words in which it was given.
 impl Display for Demand {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -80,7 +80,7 @@ fn read(text: &str) -> Option<Demand> {
     is_read.then(|| Demand { figure, word: worse, by: by / 100.0, text: text.trim().to_owned() })
 }
 
-/// The result of a comparison in which the figure is worse on the second side.
+/// Returns the result of a comparison that means that the figure is worse on the second side.
 fn worse(figure: Figure) -> Word {
     match figure {
         Figure::Rate => Word::Lower,
@@ -92,9 +92,9 @@ fn worse(figure: Figure) -> Word {
 /// A requirement of `--fail-if` on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Requirement {
-    /// `p99 response < 50ms`
+    /// A limit of a figure, such as `p99 response < 50ms`.
     Figure(Criterion),
-    /// `p99 response slower by 5%`
+    /// A forbidden change from the baseline, such as `p99 response slower by 5%`.
     Change(Demand),
 }
 

@@ -1,14 +1,14 @@
-//! Lists the figures that are compared.
+//! Lists the figures that a comparison contains.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The percentiles that are compared.
+/// The percentiles of times that are compared.
 const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
-/// A figure that is compared.
+/// A figure that is compared between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
-    /// Requests started per second.
+    /// The number of requests started per second.
     Rate,
     /// The share of started requests that failed.
     Errors,
@@ -17,19 +17,19 @@ pub(crate) enum Figure {
     Service(f64),
 }
 
-/// A figure and its interval.
+/// A figure of one side, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
-    /// Infinite if the upper end lies beyond all measured times.
+    /// The upper end of the interval. Infinite if it lies beyond all measured times.
     pub(crate) high: f64,
     /// Whether there are too few values for a reliable interval.
     pub(crate) is_rough: bool,
 }
 
 impl Figure {
-    /// All figures that are compared.
+    /// Returns all figures that are compared.
     pub(crate) fn all() -> impl Iterator<Item = Figure> {
         let times = [Figure::Response, Figure::Service];
         let times = times.into_iter().flat_map(|of| PERCENTILES.map(of));

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The largest relative difference between loads or lengths that count as equal.
+/// The maximum relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
 /// Settings that do not affect the results of a run, or that are compared in other ways.
@@ -48,7 +48,7 @@ const ASIDE: [&str; 29] = [
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) url: String,
-    /// The start time of the run.
+    /// The time at which the run started.
     pub(crate) start: String,
     #[serde(default)]
     pub(crate) scenario_hash: Option<String>,
@@ -59,17 +59,17 @@ pub(crate) struct Recording {
     pub(crate) started: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
-    /// The reason why the load was incomplete; `None` if it was complete.
+    /// The reason why the load was incomplete, or `None` if it was complete.
     #[serde(default)]
     pub(crate) incomplete: Option<String>,
-    /// Present if the run belonged to a fleet.
+    /// Marks a run that belonged to a fleet.
     #[serde(default)]
     pub(crate) fleet: Option<IgnoredAny>,
     pub(crate) histograms: RetainedHistograms,
 }
 
 impl Recording {
-    /// Checks the values, and returns an error that names the first invalid field.
+    /// Checks the values. Returns an error that names the first invalid field.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
         for (field, value) in
@@ -99,8 +99,8 @@ impl Recording {
         self.check_sums()
     }
 
-    /// Returns an error about the first sum that does not match its parts. Batches do not contain skipped slots. For a
-    /// fleet, nothing is checked, because its totals include slots that no node has recorded.
+    /// Returns an error about the first total that differs from the sum over the batches. Batches do not contain
+    /// skipped slots. For a fleet, nothing is checked, because its totals include slots that no node has recorded.
     fn check_sums(&self) -> Result<(), String> {
         let RetainedHistograms { all, batches } = &self.histograms;
         let sum = |of: fn(&Batch) -> u64| batches.iter().map(of).fold(0, u64::saturating_add);
@@ -122,7 +122,7 @@ impl Recording {
         }
     }
 
-    /// Whether both files contain the same run, even if their names differ.
+    /// Returns whether both recordings are of the same run, even if their files have different names.
     pub(crate) fn is_same(&self, other: &Recording) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
@@ -151,9 +151,9 @@ impl Recording {
         if is_closed != is_other {
             return Err("the loads differ: one is --rate max".to_owned());
         }
-        // A closed loop requests no rate, so its achieved rate may differ.
+        // A closed loop has no requested rate, so its achieved rate may differ.
         let rate = rate.filter(|_| !is_closed);
-        // The target decides how long a fixed number of requests takes.
+        // How long a fixed number of requests takes depends on the target.
         let seconds = seconds.filter(|_| !(is_counted(&self.settings) && is_counted(settings)));
         is_near("loads", self.target_rate, rate, "/s")?;
         is_near("lengths of the runs", self.duration_seconds, seconds, "s")
@@ -165,7 +165,7 @@ impl Recording {
     }
 }
 
-/// Whether a run with these settings ends after a number of requests instead of at a set time.
+/// Returns whether a run with these settings ends after a number of requests instead of after a fixed time.
 fn is_counted(settings: &Map<String, Value>) -> bool {
     settings.contains_key("requests") || setting(settings, "data-end") == "stop"
 }

@@ -1,4 +1,4 @@
-//! One side of a comparison: one or more runs of the same load, added up.
+//! Adds up one side of a comparison: one or more runs of the same load.
 
 use super::figure::{Estimate, Figure};
 use super::recording::Recording;
@@ -9,20 +9,21 @@ use crate::recorded::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
-/// From this many runs on, the variance between runs counts as well, because it includes changes from run to run.
+/// The minimum number of runs for which the variance between runs counts as well. It includes changes from run to
+/// run.
 const LEAST_RUNS: usize = 3;
 
-/// The smallest number of failures for a reliable interval of their share.
+/// The minimum number of failures for a reliable interval of their share.
 const LEAST_FAILED: f64 = 10.0;
 
-/// The parts into which a side is divided. The variance between the parts gives the intervals of its figures.
+/// The parts into which a side is divided. The variance between the parts determines the intervals of its figures.
 #[derive(Clone, Copy)]
 enum Parts {
     Batches,
     Runs,
 }
 
-/// The runs, and the sum of their times.
+/// One side of a comparison: its runs, and the sum of their times.
 #[derive(Debug)]
 pub(crate) struct Side<'run> {
     runs: &'run [Recording],
@@ -30,7 +31,7 @@ pub(crate) struct Side<'run> {
 }
 
 impl<'run> Side<'run> {
-    /// Creates a side of at least one run.
+    /// Creates a side from at least one run.
     pub(crate) fn new(runs: &'run [Recording]) -> Side<'run> {
         let mut sum = runs[0].histograms.all.clone();
         for run in &runs[1..] {
@@ -41,12 +42,12 @@ impl<'run> Side<'run> {
         Side { runs, sum }
     }
 
-    /// The times of all runs.
+    /// Returns the sum of the times of all runs.
     pub(crate) fn into_times(self) -> Times {
         self.sum
     }
 
-    /// A figure of this side with its interval; `None` if there are too few values.
+    /// Returns a figure of this side with its interval, or `None` if there are too few values.
     pub(crate) fn estimate(&self, figure: Figure) -> Option<Estimate> {
         match figure {
             Figure::Rate => self.rate(),
@@ -87,7 +88,7 @@ impl<'run> Side<'run> {
         })
     }
 
-    /// The batches, and also the runs if there are enough of them.
+    /// Returns the kinds of parts to use: batches, and also runs if there are at least [`LEAST_RUNS`].
     fn parts(&self) -> impl Iterator<Item = Parts> {
         let runs = (self.runs.len() >= LEAST_RUNS).then_some(Parts::Runs);
         iter::once(Parts::Batches).chain(runs)
@@ -97,7 +98,7 @@ impl<'run> Side<'run> {
         self.runs.iter().flat_map(|run| &run.histograms.batches)
     }
 
-    /// The counts of each part.
+    /// Returns the result of `share` for each part.
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
         let run = |run: &Recording| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
@@ -144,7 +145,7 @@ impl<'run> Side<'run> {
     }
 }
 
-/// The confidence interval of a share (Wilson, *Probable inference*, 1927).
+/// Returns the confidence interval of a share (Wilson, *Probable inference*, 1927).
 fn wilson(share: f64, count: f64) -> (f64, f64) {
     let square = Z * Z / count;
     let middle = (share + square / 2.0) / (1.0 + square);

@@ -34,7 +34,8 @@ fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
     }
 }
 
-/// Counts how often each word is the result for the response times, in `pairs` pairs of runs.
+/// Compares `pairs` pairs of runs. Returns a function that counts in how many pairs a percentile of the response
+/// times had a given result.
 fn words(slower: f64, requests: f64, pairs: u64, percents: &[f64]) -> impl Fn(f64, Word) -> usize {
     let mut words = Vec::new();
     for pair in 0..pairs {
@@ -140,7 +141,7 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     assert_eq!(told, ["--pin: false and true"]);
 }
 
-/// The target decides how long a fixed number of requests takes.
+/// How long a fixed number of requests takes depends on the target.
 #[test]
 fn runs_that_end_with_their_requests_may_differ_in_length() {
     for (name, value) in [("requests", 100.into()), ("data-end", "stop".into())] {
@@ -221,7 +222,7 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// Single runs do not show that the three runs of a side differ more from each other than batches do.
+/// From single runs, it cannot be seen that the three runs of a side differ more from each other than batches do.
 #[test]
 fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {

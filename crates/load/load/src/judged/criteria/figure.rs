@@ -15,41 +15,41 @@ use std::time::Duration;
 /// The figures of a finished run. Histograms contain nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures<'run> {
-    /// Actual start minus intended start.
+    /// The wait times: actual start minus intended start.
     pub(crate) wait: &'run Histogram<u64>,
-    /// Completion minus actual start.
+    /// The service times: completion minus actual start.
     pub(crate) service: &'run Histogram<u64>,
-    /// Completion minus intended start; a lower bound if the request did not complete.
+    /// The response times: completion minus intended start. A lower bound if the request did not complete.
     pub(crate) response: Sample<'run>,
-    /// The time that it took to set up a connection.
+    /// The times to set up a connection.
     pub(crate) setup: &'run Histogram<u64>,
     /// The times of the parts of responses, if they were measured.
     pub(crate) own: &'run [OwnTimes],
-    /// Slots that fell due.
+    /// The number of slots that fell due.
     pub(crate) due: u64,
-    /// Requests started.
+    /// The number of requests that were started.
     pub(crate) started: u64,
-    /// Requests that succeeded.
+    /// The number of requests that succeeded.
     pub(crate) completed: u64,
-    /// Requests that failed.
+    /// The number of requests that failed.
     pub(crate) failed: u64,
-    /// Slots given up because they were too late.
+    /// The number of slots that were given up because they were too late.
     pub(crate) skipped: u64,
-    /// Requests sent again, because their connection was closed while idle.
+    /// The number of requests that were retried because their connection was closed while idle.
     pub(crate) retried: u64,
-    /// Requests that had no response when the run ended.
+    /// The number of requests that had no response when the run ended.
     pub(crate) unfinished: u64,
-    /// Slots that were due and never started.
+    /// The number of slots that were due but never started.
     pub(crate) unstarted: u64,
-    /// Requests started per slot that fell due, as the report shows it.
+    /// The number of started requests per slot that fell due, as in the report.
     pub(crate) ratio: f64,
-    /// Requests started per second.
+    /// The number of requests started per second.
     pub(crate) achieved_hz: f64,
     /// The share of gaps within 25 % of nominal, if there were enough of them.
     pub(crate) gaps_within_25_percent: Option<f64>,
-    /// The lateness that the target caused.
+    /// The total lateness that the target caused.
     pub(crate) target_lateness: Duration,
-    /// The lateness that the generator caused.
+    /// The total lateness that the generator caused.
     pub(crate) generator_lateness: Duration,
     /// The confidence intervals of the percentiles, if they are known.
     pub(crate) confidence: Option<&'run Confidence<'run>>,
@@ -58,7 +58,7 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// The figures of the label with this name, if there is one.
+    /// Returns the figures of the label with this name, if there is one.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -72,7 +72,7 @@ impl<'run> Figures<'run> {
         })
     }
 
-    /// The times of this distribution, if they were measured.
+    /// Returns the sample of this distribution of times, if it was recorded.
     fn times(&self, times: Times) -> Option<Sample<'run>> {
         let own = |part| self.own.iter().find(|own| own.part == part);
         Some(match times {
@@ -85,13 +85,14 @@ impl<'run> Figures<'run> {
     }
 }
 
-/// The range in which a figure lies. Both ends are equal unless some times are known only as lower bounds.
+/// The range in which the value of a figure lies. Both ends are equal unless some times are known only as lower
+/// bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Value {
     pub(crate) least: f64,
-    /// Infinite if there is no upper bound.
+    /// The highest possible value. Infinite if there is no upper bound.
     pub(crate) most: f64,
-    /// The number of times that are lower bounds, and the number of all times.
+    /// The number of times that are lower bounds, and the total number of times.
     pub(crate) bounds: (u64, u64),
 }
 
@@ -101,7 +102,7 @@ impl Value {
     }
 }
 
-/// A figure of a run.
+/// A figure of a run that a criterion can name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// A statistic of a distribution of times.
@@ -109,7 +110,7 @@ pub(crate) enum Figure {
     /// The distance from a percentile, between 0 and 100, to the farther end of its confidence interval, as a share of
     /// the percentile.
     Confidence(f64, Times),
-    /// A figure with its own name.
+    /// A figure that has a name of its own.
     Single(Single),
 }
 
@@ -124,7 +125,7 @@ pub(crate) enum Statistic {
     Count,
 }
 
-/// The figures with their own names.
+/// The figures that have a name of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Single {
     Due,
@@ -175,7 +176,7 @@ const SINGLES: [(&str, Single); 14] = [
 ];
 
 impl Figure {
-    /// The figure with this name of one or more words, in lower case.
+    /// Returns the figure with this name, which is in lower case and has one or more words.
     pub(crate) fn named(name: &str) -> Option<Figure> {
         if let Some(of) = name.strip_prefix("confidence ") {
             return Figure::confidence(of);
@@ -186,7 +187,7 @@ impl Figure {
         single.or_else(|| of(first, second)).or_else(|| of(second, first))
     }
 
-    /// The confidence of a percentile. It is about response times if no times are named.
+    /// Returns the confidence figure of a percentile. If `of` names no times, the response times are used.
     fn confidence(of: &str) -> Option<Figure> {
         match Figure::named(of).or_else(|| Figure::named(&format!("{of} response")))? {
             Figure::Of(Statistic::Percentile(percent), times) => {
@@ -197,7 +198,7 @@ impl Figure {
         }
     }
 
-    /// Whether the figure also exists for single labels.
+    /// Returns whether the figure is also available for single labels.
     pub(crate) fn is_by_label(self) -> bool {
         match self {
             Figure::Of(_, times) => matches!(times, Times::Service | Times::Response),
@@ -208,7 +209,7 @@ impl Figure {
         }
     }
 
-    /// The unit of the figure.
+    /// Returns the unit of the figure.
     pub(crate) fn unit(self) -> Unit {
         match self {
             Figure::Of(Statistic::Count, _) => Unit::Count,
@@ -218,7 +219,7 @@ impl Figure {
         }
     }
 
-    /// The value of the figure in a run, in its unit. `None` if the run does not have the figure.
+    /// Returns the value of the figure in a run, in its unit. Returns `None` if the run does not have the figure.
     pub(crate) fn value(self, figures: &Figures<'_>) -> Option<Value> {
         match self {
             Figure::Of(statistic, times) => statistic.value(figures.times(times)?),
@@ -227,14 +228,15 @@ impl Figure {
         }
     }
 
-    /// For the confidence of a percentile: the distance to the farther end of its interval, if the interval is
-    /// reliable.
+    /// Returns the value of a [`Figure::Confidence`]: the distance from the percentile to the farther end of its
+    /// interval, if the interval is reliable.
     pub(crate) fn reach(self, confidence: &Confidence<'_>) -> Option<f64> {
         let Figure::Confidence(percent, times) = self else { return None };
         times.batched(confidence)?.reach(quantile(percent))
     }
 
-    /// Whether higher or lower values are better. `None` if neither is better in general, as for a count.
+    /// Returns whether higher or lower values are better. Returns `None` if neither is better in general, as for a
+    /// count.
     pub(crate) fn better(self) -> Option<Better> {
         match self {
             Figure::Of(Statistic::Count, _) | Figure::Confidence(..) => None,
@@ -243,7 +245,8 @@ impl Figure {
         }
     }
 
-    /// The figure that shows the same without the time that requests waited for their start.
+    /// Returns the same figure without the time that requests waited for their start: for example, service times
+    /// instead of response times.
     pub(crate) fn without_waiting(self) -> Figure {
         match self {
             Figure::Of(statistic, times) => Figure::Of(statistic, times.without_waiting()),
@@ -251,7 +254,7 @@ impl Figure {
         }
     }
 
-    /// The part of responses whose times the figure is about, if any.
+    /// Returns the part of responses whose times the figure is about, if any.
     pub(crate) fn part(self) -> Option<Part> {
         match self {
             Figure::Of(_, Times::Of(part)) => Some(part),
@@ -259,7 +262,7 @@ impl Figure {
         }
     }
 
-    /// Whether the figure depends only on how long requests waited for their start.
+    /// Returns whether the figure depends only on how long requests waited for their start.
     pub(crate) fn is_about_waiting(self) -> bool {
         match self {
             Figure::Of(_, times) => times == Times::Wait,
@@ -275,25 +278,25 @@ impl Figure {
         }
     }
 
-    /// Whether the figure is about how much of the load was started.
+    /// Returns whether the figure is about how much of the load was started.
     pub(crate) fn is_about_load(self) -> bool {
         let about =
             [Single::Started, Single::Skipped, Single::Unstarted, Single::Ratio, Single::Achieved];
         matches!(self, Figure::Single(single) if about.contains(&single))
     }
 
-    /// The smaller of the two shares of requests below and above a percentile.
+    /// Returns the share of requests below or above a percentile, whichever is smaller.
     pub(crate) fn tail(self) -> Option<f64> {
         let Figure::Of(Statistic::Percentile(percent), _) = self else { return None };
         Some(percent.min(100.0 - percent) / 100.0)
     }
 
-    /// The verb between the name of the figure and its value.
+    /// Returns the verb between the name of the figure and its value.
     pub(crate) fn verb(self) -> &'static str {
         if matches!(self, Figure::Single(Single::Errors | Single::Gaps)) { "are" } else { "is" }
     }
 
-    /// The reason why a run may not have this figure.
+    /// Returns the reason why a run may not have this figure.
     pub(crate) fn absence(self) -> &'static str {
         match self {
             Figure::Of(..) => "no such time was recorded",
@@ -323,7 +326,7 @@ impl Display for Figure {
 }
 
 impl Statistic {
-    /// The statistic with this name, in lower case.
+    /// Returns the statistic with this lower-case name.
     pub(crate) fn named(name: &str) -> Option<Statistic> {
         look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
     }
@@ -345,7 +348,7 @@ impl Statistic {
         })
     }
 
-    /// The value if all lower bounds were as large as possible; `None` if it is infinite.
+    /// Returns the value of the statistic if all lower bounds were as large as possible, or `None` if it is infinite.
     fn at_most(self, sample: Sample<'_>) -> Option<f64> {
         match self {
             _ if self == Statistic::Count || sample.at_least() == 0 => self.of(sample.times),
@@ -357,7 +360,7 @@ impl Statistic {
 }
 
 impl Single {
-    /// The figure with this name, in lower case.
+    /// Returns the figure with this lower-case name.
     pub(crate) fn named(name: &str) -> Option<Single> {
         look_up(&SINGLES, name)
     }

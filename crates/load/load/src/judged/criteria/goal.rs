@@ -1,4 +1,4 @@
-//! Defines the goal of a run that continues until a percentile is known to within a share of its value.
+//! Defines the goal of a run that continues until the confidence interval of a percentile is narrow enough.
 
 use super::Criterion;
 use crate::recorded::confidence::Confidence;
@@ -13,12 +13,12 @@ const FORM: &str =
 pub(crate) struct Goal(Criterion);
 
 impl Goal {
-    /// Whether a run with these records has reached the goal.
+    /// Returns whether a run with these records has reached the goal.
     pub(crate) fn is_reached(&self, confidence: &Confidence<'_>) -> bool {
         self.0.figure.reach(confidence).is_some_and(|reach| self.0.holds(reach))
     }
 
-    /// Describes the confidence reached so far, without a full stop.
+    /// Describes how far the run is from its goal, as a sentence without a full stop.
     pub(crate) fn told(&self, confidence: &Confidence<'_>) -> String {
         let unit = self.0.figure.unit();
         let is_same_side = |reach| move |shown| self.0.holds(shown) == self.0.holds(reach);
@@ -80,8 +80,8 @@ mod tests {
         }
     }
 
-    /// Simulates a run that sends to a queue at half of its capacity. Returns the check at which the run ended, and
-    /// whether the interval then contained the true percentile.
+    /// Simulates a run that sends to a queue at half of its capacity. Returns the number of the check at which the
+    /// run ended, and whether the interval then contained the true percentile.
     fn run(goal: &Goal, seed: u64) -> (u32, bool) {
         let truth = 1e3 * 2.0_f64.ln() / 0.5;
         let mut looks = 0;

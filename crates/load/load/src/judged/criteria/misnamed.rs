@@ -1,4 +1,4 @@
-//! Suggests corrections for words that are not the name of a figure.
+//! Suggests corrections for words that do not name a figure.
 
 use super::figure::{Single, Statistic};
 use super::times::Times;
@@ -22,7 +22,7 @@ enum WordKind {
     Times,
     Lateness,
     Confidence,
-    /// A figure with its own name.
+    /// A figure that has a name of its own.
     Single(String),
     Unknown,
 }
@@ -46,7 +46,7 @@ impl WordKind {
     }
 }
 
-/// The error about words that are not the name of a figure. `words` must not be empty.
+/// Returns the error about words that do not name a figure. `words` must not be empty.
 pub(crate) fn misnamed(words: &[Word]) -> CriterionError {
     match words {
         [word] => alone(word),
@@ -74,7 +74,7 @@ fn alone(word: &Word) -> CriterionError {
     }
 }
 
-/// The error about an unknown word before `second`.
+/// Returns the error about an unknown word that is followed by `second`.
 fn before(word: &Word, second: &Word) -> CriterionError {
     match WordKind::of(second) {
         WordKind::Statistic => unknown(word, A_TIME),

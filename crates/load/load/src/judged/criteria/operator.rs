@@ -1,9 +1,9 @@
-//! The operators between a figure and its limit.
+//! Defines the operators between a figure and its limit.
 
 use super::words::{CriterionError, Word};
 use std::fmt::{self, Display, Formatter};
 
-/// The comparison between a figure and its limit.
+/// The operator that compares a figure with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Below,
@@ -14,7 +14,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// Reads `<`, `<=`, `>`, `>=`, `=` or `==`.
+    /// Parses `<`, `<=`, `>`, `>=`, `=` or `==`.
     pub(crate) fn read(word: &Word) -> Result<Operator, CriterionError> {
         Ok(match &word.text[..] {
             "<" => Operator::Below,
@@ -29,7 +29,7 @@ impl Operator {
         })
     }
 
-    /// Whether the comparison between `figure` and `limit` holds. It never holds for NaN.
+    /// Returns whether `figure` compares to `limit` as the operator requires. NaN never does.
     #[expect(clippy::float_cmp, reason = "both sides are rounded from exact numbers in one way")]
     pub(crate) fn holds(self, figure: f64, limit: f64) -> bool {
         match self {

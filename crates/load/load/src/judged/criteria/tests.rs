@@ -1,4 +1,4 @@
-//! Tests how requirements are read and checked.
+//! Tests how requirements are parsed and checked.
 
 use super::*;
 use crate::recorded::confidence::Confidence;
@@ -19,7 +19,7 @@ fn told(text: &str) -> String {
     text.parse::<Criterion>().expect_err(text).to_string()
 }
 
-/// Creates a histogram of times in milliseconds, exact to a thousandth.
+/// Creates a histogram of times in milliseconds, exact to 0.1 %.
 pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     let mut times = Histogram::new(3).unwrap();
     ms.into_iter().for_each(|ms| times.record(ms * 1_000_000).unwrap());
@@ -205,7 +205,7 @@ fn a_missed_criterion_shows_the_figure_and_the_limit() {
     }
 }
 
-/// Checks a criterion against 500 times: 460 are 1 ms, and 40 are known only to be at least 350 ms.
+/// Checks a criterion against 500 times: 460 times are 1 ms, and 40 times are known only to be at least 350 ms.
 fn check_bounded(criterion: &str) -> Option<String> {
     let (stats, bounds) = (OperationStats::new(), times([350; 40]));
     let all = times([1; 460].into_iter().chain([350; 40]));
@@ -272,7 +272,7 @@ fn each_operator_at_its_limit() {
     }
 }
 
-/// The figures of a run without slots.
+/// Returns the figures of a run without slots.
 pub(super) fn nothing(stats: &OperationStats) -> Figures<'_> {
     Figures {
         wait: &stats.wait,
@@ -417,7 +417,7 @@ fn errors_and_failures_are_about_errors() {
     }
 }
 
-/// Parts of criteria, which are combined into texts that are almost valid.
+/// Pieces of criteria. The tests join them into strings that are almost valid.
 const PIECES: &str = "confidence p99 p99.9 response wait errors ratio failed lateness target achieved x \
                       < <= = ! 50ms 0.1% 5k/s 7 nan 1e999 é ≤ µs % - . 99999999999999999999";
 

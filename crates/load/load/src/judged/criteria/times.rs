@@ -5,7 +5,7 @@ use crate::load::own_times::Part;
 use crate::recorded::confidence::{Batched, Confidence};
 use std::fmt::{self, Display, Formatter};
 
-/// A distribution of times.
+/// A distribution of times that a criterion can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Times {
     Wait,
@@ -31,12 +31,13 @@ impl Times {
         ("reading", Times::Of(Part::Reading)),
     ];
 
-    /// The distribution with this name, in lower case, with hyphens or spaces.
+    /// Returns the distribution with this lower-case name, which may contain hyphens or spaces.
     pub(crate) fn named(name: &str) -> Option<Times> {
         look_up(&Times::ALL, &name.replace(' ', "-"))
     }
 
-    /// The same times without the time that requests waited for their start.
+    /// Returns the same times without the time that requests waited for their start: for example, service times
+    /// instead of response times.
     pub(crate) fn without_waiting(self) -> Times {
         match self {
             Times::Response => Times::Service,
@@ -45,12 +46,12 @@ impl Times {
         }
     }
 
-    /// Whether these times are also recorded in batches.
+    /// Returns whether these times are also recorded in batches.
     pub(crate) fn is_in_batches(self) -> bool {
         matches!(self, Times::Wait | Times::Service | Times::Response)
     }
 
-    /// These times in batches; `None` if they are not recorded in batches.
+    /// Returns these times in batches, or `None` if they are not recorded in batches.
     pub(crate) fn batched<'run>(self, confidence: &'run Confidence<'run>) -> Option<Batched<'run>> {
         match self {
             Times::Wait => Some(confidence.wait()),

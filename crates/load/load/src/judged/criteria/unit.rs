@@ -28,7 +28,7 @@ pub(crate) struct Limit {
 }
 
 impl Unit {
-    /// Reads a limit in this unit.
+    /// Parses a limit in this unit.
     pub(crate) fn limit(self, word: &Word) -> Result<Limit, CriterionError> {
         let told = |told: String| CriterionError::at(word, format!("{told}; {}", self.advice()));
         if word.text.is_empty() {
@@ -64,7 +64,8 @@ impl Unit {
         }
     }
 
-    /// Formats a value with three digits, or with as many more as are needed to see that it `misses` its limit.
+    /// Formats a value with three digits, or with as many more as are needed for `misses` to accept the printed
+    /// value.
     pub(crate) fn show(self, value: f64, limit: &Limit, misses: impl Fn(f64) -> bool) -> String {
         let (exponent, suffix) = self.scale(value, limit);
         let scaled = value / 10_f64.powi(exponent);
@@ -83,8 +84,8 @@ impl Unit {
         }
     }
 
-    /// The unit in which a value is shown: its power of ten, and its name. A share is shown in the same notation as its
-    /// limit.
+    /// Returns the unit in which a value is shown: its power of ten, and its suffix. A share is shown in the same
+    /// notation as its limit.
     fn scale(self, value: f64, limit: &Limit) -> (i32, &'static str) {
         match (self, value) {
             (Unit::Time, ..1e3) => (0, "ns"),
@@ -100,16 +101,16 @@ impl Unit {
     }
 }
 
-/// With this many decimals, any two numbers between 0 and 1000 differ in print.
+/// The number of decimals with which any two different numbers between 0 and 1000 are printed differently.
 const MOST_DECIMALS: usize = 17;
 
-/// A time in nanoseconds; exact up to 104 days, and to 16 digits above.
+/// Converts a time to nanoseconds. The result is exact up to 104 days, and has 16 significant digits above that.
 #[expect(clippy::cast_precision_loss, reason = "16 digits are enough to compare times")]
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_nanos() as f64
 }
 
-/// Reads `0.1%` or `0.001`, which give the same number. Dividing by 100 would round twice.
+/// Reads `0.1%` or `0.001`, which give exactly the same number. Dividing by 100 would round twice.
 fn share(text: &str) -> Option<f64> {
     let share: f64 = match text.strip_suffix('%') {
         Some(percent) => format!("{}e-2", percent.trim_end()).parse().ok()?,

@@ -2,25 +2,25 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// A piece of a criterion's text.
+/// A word of a criterion, or several adjacent words, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// The characters, with single spaces between words.
+    /// The characters of the word or words, with single spaces between words.
     pub(crate) text: String,
-    /// The column in the whole text at which the word begins, counted from 1.
+    /// The column at which the first word begins in the whole criterion, counted from 1.
     pub(crate) column: usize,
 }
 
-/// The parts of a criterion, before they are parsed.
+/// The parts of a criterion before they are parsed.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// The text before the operator: one word or more.
+    /// The words before the operator, without the label. There is at least one.
     pub(crate) figure: Vec<Word>,
-    /// The quoted text after the word `of` before the operator, if there is one.
+    /// The quoted label after the word `of`, if there is one.
     pub(crate) label: Option<Word>,
     /// The operator's characters.
     pub(crate) operator: Word,
-    /// The text after the operator. It can be empty, and its column is then that of the operator.
+    /// The text after the operator. It can be empty; its column is then that of the operator.
     pub(crate) limit: Word,
 }
 
@@ -34,12 +34,12 @@ pub(crate) struct CriterionError {
 const EXAMPLE: &str = "write for example p99 response < 50ms";
 
 impl CriterionError {
-    /// Creates an error about `word`.
+    /// Creates an error at the position of `word`.
     pub(crate) fn at(word: &Word, told: impl Into<String>) -> CriterionError {
         CriterionError { column: word.column, told: told.into() }
     }
 
-    /// The column of the error, counted from 1.
+    /// Returns the column of the error, counted from 1.
     #[cfg(test)]
     pub(crate) fn column(&self) -> usize {
         self.column
@@ -75,7 +75,7 @@ impl Parts {
     }
 }
 
-/// Removes `of "..."` from a text, and puts spaces in its place.
+/// Splits `of "..."` off a criterion. Returns the label, and the rest with spaces in place of the label.
 fn label(text: &str) -> (Option<Word>, String) {
     let cut = || {
         let (from, to) = (text.find('"')?, text.rfind('"')?);
@@ -103,7 +103,7 @@ fn no_operator(text: &str) -> CriterionError {
     }
 }
 
-/// The words of a text, which are separated by spaces.
+/// Splits a text into words at its spaces.
 fn words(text: &str) -> Vec<Word> {
     let begins = |at: usize| !text[..at].ends_with(|c: char| !c.is_whitespace());
     let indices = text.char_indices();
@@ -112,7 +112,7 @@ fn words(text: &str) -> Vec<Word> {
     starts.map(|(at, _)| piece(text, at, end(at))).collect()
 }
 
-/// The text from byte `from` to byte `to`, without spaces around it.
+/// Returns the text from byte `from` to byte `to` with its column, without spaces around it.
 fn piece(text: &str, from: usize, to: usize) -> Word {
     let inside = &text[from..to];
     let blanks = inside.len() - inside.trim_start().len();
@@ -122,12 +122,12 @@ fn piece(text: &str, from: usize, to: usize) -> Word {
     }
 }
 
-/// The value that a name stands for.
+/// Returns the value that `names` assigns to a name.
 pub(crate) fn look_up<T: Copy>(names: &[(&str, T)], wanted: &str) -> Option<T> {
     names.iter().find(|(name, _)| *name == wanted).map(|&(_, meant)| meant)
 }
 
-/// The name that stands for a value.
+/// Returns the name that `names` assigns to a value.
 pub(crate) fn name_of<T: Copy + PartialEq>(names: &[(&'static str, T)], wanted: T) -> &'static str {
     names.iter().find(|(_, meant)| *meant == wanted).map_or("", |&(name, _)| name)
 }

@@ -13,13 +13,13 @@ use std::time::Duration;
 
 /// The share of requests that must start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// The number of requests that must lie beyond a percentile. Also the smallest number of requests in a step.
+/// The minimum number of requests that must lie beyond a percentile. Also the minimum number of requests in a step.
 const BEYOND: f64 = 10.0;
-/// The average share of busy connections from which on all connections count as busy. Between two requests, a
-/// connection is free for the time until the next slot starts.
+/// The average share of busy connections at which all connections count as busy. Between two requests, a connection
+/// is free until the next slot starts, so the average stays below 1.
 const ALL_BUSY: f64 = 0.9;
 
-/// The objective that every step must meet.
+/// The objective of a search: the criteria that every step must meet.
 #[derive(Debug)]
 pub(crate) struct Promise {
     /// The criteria that the user gave.
@@ -40,7 +40,7 @@ pub(crate) enum Cause {
     Target,
     /// The responses themselves took too long, while connections were free.
     Latency,
-    /// The generator was late.
+    /// The generator's own delays were too long.
     Generator,
 }
 
@@ -57,28 +57,28 @@ pub(crate) struct Measured {
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
     pub(crate) verdict: Verdict,
-    /// The criteria of the objective that do not hold.
+    /// The criteria of the objective that were missed.
     pub(crate) missed: Vec<String>,
-    /// The figures of the objective, formatted for people.
+    /// The figures of the objective with their values, formatted for people.
     #[serde(skip)]
     pub(crate) figures: Vec<String>,
-    /// The figure that is drawn in the chart, if the run has it.
+    /// The value of the figure that the chart shows, if the run has it.
     #[serde(skip)]
     pub(crate) charted: Option<Duration>,
-    /// `None` if no slot was due.
+    /// Started requests as a share of the scheduled ones, or `None` if no slot was due.
     pub(crate) ratio: Option<f64>,
-    /// `None` if no request was started.
+    /// Failed requests as a share of the started ones, or `None` if no request was started.
     pub(crate) errors: Option<f64>,
     pub(crate) failures: BTreeMap<String, u64>,
     /// Warnings about limits of the generator's machine.
     #[serde(skip)]
     pub(crate) shortages: Vec<String>,
-    /// The warning about a CPU quota that was reached.
+    /// The warning about an exhausted CPU quota, if there is one.
     #[serde(skip)]
     pub(crate) quota: Option<String>,
     #[serde(skip)]
     pub(crate) completed: u64,
-    /// The average number of busy connections, by Little's law: the rate times the mean service time. `None` if no
+    /// The average number of busy connections by Little's law: the rate times the mean service time. `None` if no
     /// request completed.
     #[serde(rename = "busy_connections")]
     pub(crate) busy: Option<f64>,
@@ -90,12 +90,12 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Whether the objective was missed and no request succeeded.
+    /// Returns whether the objective was missed although no request succeeded.
     pub(crate) fn has_no_success(&self) -> bool {
         self.cause.is_some() && self.completed == 0
     }
 
-    /// The most frequent kind of failure.
+    /// Returns the most frequent kind of failure.
     pub(crate) fn main_failure(&self) -> Option<&str> {
         self.failures.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| &**kind)
     }
@@ -115,36 +115,37 @@ impl Promise {
         Promise { until, always }
     }
 
-    /// The length of a step at `hz`: at least `least`, and long enough for the rarest requests that the objective is
-    /// about.
+    /// Returns the length of a step at `hz`: at least `least`, and long enough that [`BEYOND`] requests lie beyond
+    /// the highest percentile of the objective.
     pub(crate) fn length(&self, hz: f64, least: Duration) -> Duration {
         let shares = self.until.iter().filter_map(Criterion::deciding_share);
         let samples = shares.map(|share| BEYOND / share).fold(BEYOND, f64::max);
-        // A step of this length will never run to its end; the value only has to be valid.
+        // A step of this length never reaches its end. The value only has to be a valid length.
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
-    /// The largest number of failures in a step of `length` at `hz` with which the objective can be met.
+    /// Returns the maximum number of failures in a step of `length` at `hz` with which the objective can be met.
     pub(crate) fn most_failures(&self, hz: f64, length: Duration) -> f64 {
         let requests = hz * length.as_secs_f64();
         let most = self.all().filter_map(|criterion| criterion.most_failures(requests));
         most.fold(f64::INFINITY, f64::min)
     }
 
-    /// The objective in normal form.
+    /// Returns the objective as text, with each criterion in normal form.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
         texts.join(" and ")
     }
 
-    /// The figure that is drawn, and its limit: the first time in the objective, otherwise the p99 of response times.
+    /// Returns the name of the figure that the chart shows, and its limit: the first time in the objective, otherwise
+    /// the p99 of response times.
     pub(crate) fn charted(&self) -> (String, Option<Duration>) {
         let of = |criterion: &Criterion| Some((criterion.name(), Some(criterion.time_limit()?)));
         let first = self.until.iter().find_map(of);
         first.unwrap_or_else(|| ("p99 response".to_owned(), None))
     }
 
-    /// Judges a step by its summary. `connections` is the number of connections.
+    /// Judges a step by its summary. `connections` is the number of connections of the search.
     pub(crate) fn judge(&self, step: Step, summary: &Summary, connections: u32) -> Measured {
         let (stats, figures) = (&summary.stats, summary.figures());
         let missed: Vec<_> = self.all().filter_map(|criterion| criterion.check(&figures)).collect();
@@ -189,7 +190,7 @@ impl Promise {
         }
     }
 
-    /// Finds the resource that ran out. The first matching rule applies:
+    /// Finds the resource that ran out in a step that missed the objective. The first matching rule applies:
     ///
     /// * The verdict is that the target fails: errors.
     /// * The verdict is that the generator fails or fell behind, or that both fell behind and the generator caused more
@@ -234,8 +235,8 @@ pub(crate) mod tests {
     use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 
-    /// The summary of 1000 requests at 1000/s, with these times, and with this lateness caused by the target and by the
-    /// generator.
+    /// Returns the summary of 1000 requests at 1000/s with this verdict, these times, and this lateness caused by the
+    /// target and by the generator.
     fn summary(
         verdict: Verdict,
         [service_ms, response_ms]: [u64; 2],
@@ -286,7 +287,8 @@ pub(crate) mod tests {
 
     const STEP: Step = Step { hz: 1_000.0, purpose: Purpose::Bracket };
 
-    /// Steps for reports: one that met the objective, one that missed it, and one that was not judged.
+    /// Returns steps for tests of reports: one that met the objective, one that missed it, and one that was not
+    /// judged.
     pub(crate) fn steps() -> Vec<Measured> {
         let judged = |verdict, times, lateness| {
             promise("p99 response < 20ms").judge(STEP, &summary(verdict, times, lateness), 16)

@@ -5,9 +5,9 @@
 //! confirmed: each is tried once more, and a third time if the first two results differ; the majority counts. If a
 //! result changes, the search for a narrow bracket continues.
 //!
-//! A step in which the generator could not keep up shows nothing about the target, so it is repeated. If the generator
-//! still cannot keep up, the rate is the generator's limit. The bracket then ends there. The limit is not the result of
-//! the search, unless the target's own limit is found close above it.
+//! A step in which the generator could not keep up shows nothing about the target, so it is repeated. If the
+//! generator still cannot keep up, the rate is the generator's limit, and the bracket ends there. The result of the
+//! search is then not this limit, unless the target's own limit is found close above it.
 
 #[cfg(test)]
 mod tests;
@@ -16,31 +16,32 @@ use crate::console::human::four_digits;
 use serde::Serialize;
 use std::cmp::Ordering;
 
-/// After this many failures of the generator at a rate, the rate counts as the generator's limit.
+/// The number of failures of the generator at a rate after which the rate counts as the generator's limit.
 const MOST_FAILURES: u32 = 3;
-/// The number of steps that must agree about an end of the bracket.
+/// The number of steps that must agree on an end of the bracket.
 const CONFIRMED: u32 = 2;
-/// The largest ratio of the two rates of a result, if the generator was the limit between them.
+/// The maximum ratio of the two rates of a result, if the generator was the limit between them.
 const NEAR: f64 = 1.05;
-/// A factor that is larger than the effect of rounding to four digits.
+/// A factor that exceeds the effect of rounding to four digits.
 const ROUNDING: f64 = 1.001;
 
 /// The limits of the search. Rates are in operations per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// The first rate.
+    /// The rate of the first step.
     pub(crate) from: f64,
     /// The lowest rate that may be tried; at most `from`.
     pub(crate) min: f64,
     /// The highest rate that may be tried; at least `from`.
     pub(crate) max: f64,
-    /// The largest width of the final bracket: with 0.02, its upper end may be 2 % above the lower end. At least 0.005.
+    /// The maximum width of the final bracket: with 0.02, its upper end may be 2 % above the lower end. At least
+    /// 0.005.
     pub(crate) precision: f64,
-    /// The largest number of steps.
+    /// The maximum number of steps.
     pub(crate) max_steps: usize,
 }
 
-/// A rate to try.
+/// A step of a search: a rate to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     /// The rate in operations per second.
@@ -49,21 +50,21 @@ pub(crate) struct Step {
     pub(crate) purpose: Purpose,
 }
 
-/// The purpose of a step.
+/// The reason for trying a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Purpose {
-    /// Find both ends of a bracket.
+    /// A rate to find both ends of a bracket.
     Bracket,
-    /// Make the bracket narrower.
+    /// A rate between both ends, to make the bracket narrower.
     Bisect,
-    /// Try a rate again whose result is not known yet.
+    /// A rate that was tried before, but whose result is not known yet.
     Repeat,
-    /// Try a rate again on which the result of the search depends.
+    /// A rate that was tried before, and on which the result of the search depends.
     Confirm,
 }
 
-/// The result of a step.
+/// The result of a step, as the search uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
@@ -84,7 +85,7 @@ pub(crate) struct Search {
     steps: usize,
 }
 
-/// The results at one rate.
+/// The results of all steps at one rate.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     hz: f64,
@@ -115,7 +116,7 @@ impl Trial {
         Trial { hz, kept: 0, broken: 0, generator: 0 }
     }
 
-    /// The result at this rate, if it is known.
+    /// Returns the result at this rate, or `None` if it is not known yet.
     fn outcome(&self) -> Option<Outcome> {
         match self.kept.cmp(&self.broken) {
             Ordering::Greater => Some(Outcome::Kept),
@@ -139,7 +140,7 @@ impl Search {
         Search { bounds, trials: Vec::new(), steps: 0 }
     }
 
-    /// The next step; `None` if the search is complete, or if the largest number of steps is reached.
+    /// Returns the next step, or `None` if the search is complete or the maximum number of steps is reached.
     pub(crate) fn next(&self) -> Option<Step> {
         if self.steps < self.bounds.max_steps { self.wanted() } else { None }
     }
@@ -181,13 +182,13 @@ impl Search {
         }
     }
 
-    /// The rates at which steps contradicted each other.
+    /// Returns the rates at which steps contradicted each other.
     pub(crate) fn contradictions(&self) -> Vec<f64> {
         let both = self.trials.iter().filter(|trial| trial.kept > 0 && trial.broken > 0);
         both.map(|trial| trial.hz).collect()
     }
 
-    /// The next step if the number of steps were not limited.
+    /// Returns the next step, without regard to the maximum number of steps.
     fn wanted(&self) -> Option<Step> {
         let Bounds { from, min, max, .. } = self.bounds;
         if let Some(open) = self.trials.iter().find(|trial| trial.outcome().is_none()) {
@@ -210,9 +211,9 @@ impl Search {
         })
     }
 
-    /// A rate between two tried rates that are too far apart. These are the ends of the bracket, or, if the generator
-    /// failed in between, the lowest rate that missed the objective and the next lower rate. If none are too far apart,
-    /// this is [`highest_near`](Search::highest_near).
+    /// Returns a step between two tried rates that are too far apart: the ends of the bracket, or, if the generator
+    /// failed between them, the lowest rate at which the target missed the objective and the next lower tried rate.
+    /// If both pairs are close enough, returns a step at [`highest_near`](Search::highest_near).
     fn middle(&self) -> Option<Step> {
         let (missed, broken) = (self.missed()?, self.broken());
         let bracket = self.kept().map(|kept| (kept.hz, missed.hz));
@@ -226,36 +227,37 @@ impl Search {
         Some(Step { hz, purpose: Purpose::Bisect })
     }
 
-    /// The highest rate that is still near the highest rate that met the objective, if the generator failed at the
-    /// highest tried rate, and that rate is lower. If this rate misses the objective, the target is the limit.
+    /// If the generator failed at the highest tried rate, returns the highest rate that is near the highest rate that
+    /// met the objective, provided that it is above the highest tried rate. If this rate misses the objective, the
+    /// target is the limit.
     fn highest_near(&self) -> Option<f64> {
         let (kept, last) = (self.kept()?, self.trials.last()?);
         let near = four_digits(self.near(kept.hz) / ROUNDING).min(self.bounds.max);
         (last.is(Outcome::Generator) && last.hz < near).then_some(near)
     }
 
-    /// The upper end of the rates that count as near this rate.
+    /// Returns the highest rate that counts as near this rate.
     fn near(&self, hz: f64) -> f64 {
         hz * NEAR.max(1.0 + self.bounds.precision)
     }
 
-    /// The highest tried rate below this rate.
+    /// Returns the highest tried rate below this rate.
     fn below(&self, hz: f64) -> Option<f64> {
         self.trials.iter().rev().map(|trial| trial.hz).find(|below| *below < hz)
     }
 
-    /// The highest rate that meets the objective.
+    /// Returns the highest rate that met the objective.
     fn kept(&self) -> Option<Trial> {
         self.trials.iter().rev().find(|trial| trial.is(Outcome::Kept)).copied()
     }
 
-    /// The lowest tried rate above [`kept`](Search::kept). The objective was missed there for any reason, or the result
-    /// is not known yet.
+    /// Returns the lowest tried rate above [`kept`](Search::kept). At this rate, the objective was missed for any
+    /// reason, or the result is not known yet.
     fn missed(&self) -> Option<Trial> {
         self.above_kept(|_| true)
     }
 
-    /// The lowest rate above [`kept`](Search::kept) at which the target missed the objective.
+    /// Returns the lowest rate above [`kept`](Search::kept) at which the target missed the objective.
     fn broken(&self) -> Option<Trial> {
         self.above_kept(|trial| trial.is(Outcome::Broken))
     }

@@ -1,4 +1,4 @@
-//! Defines the results of a search.
+//! Defines the results of a search: its conclusion, its steps, and the reason why it ended.
 
 use super::judge::{Cause, Measured};
 use super::method::{Conclusion, Outcome, Search};
@@ -8,26 +8,26 @@ use crate::load::shortage::GENERATOR;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
-/// The results of a search, and its settings.
+/// The results of a search, with its settings.
 #[derive(Debug)]
 pub(crate) struct Results {
-    /// The target of the requests.
+    /// The URL of the target.
     pub(crate) url: String,
-    /// The number of connections, which is the largest number of requests in flight.
+    /// The number of connections, which is also the maximum number of requests in flight.
     pub(crate) connections: u32,
     /// The start time of the search.
     pub(crate) start: SystemTime,
     /// The duration of the search.
     pub(crate) took: Duration,
-    /// Reasons why all figures are less certain.
+    /// Warnings about conditions that make all figures less certain.
     pub(crate) warnings: Vec<String>,
-    /// The conclusion from the steps.
+    /// The conclusion that the steps allow.
     pub(crate) conclusion: Conclusion,
     /// The rates at which steps contradicted each other.
     pub(crate) contradictions: Vec<f64>,
-    /// The largest accepted width of the final bracket.
+    /// The maximum accepted width of the final bracket.
     pub(crate) precision: f64,
-    /// All steps in order.
+    /// All steps, in chronological order.
     pub(crate) steps: Vec<Measured>,
     /// The reason why the search ended.
     pub(crate) end: End,
@@ -39,12 +39,12 @@ pub(crate) struct Results {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum End {
-    /// The search has found its answer.
+    /// The search has found the highest rate, or has found out that it cannot be found.
     Complete,
     Steps,
     Time,
     Interrupted,
-    /// No request of a step succeeded, and neither did a request that was then sent alone.
+    /// No request of a step succeeded, and a request that was then sent alone failed too.
     TargetFailing,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn rate(hz: f64) -> String {
 }
 
 impl End {
-    /// The reason why a search has no more steps.
+    /// Returns the reason why a search has no next step.
     pub(crate) fn of(search: &Search) -> End {
         match search.conclusion() {
             Conclusion::Unfinished { .. } => End::Steps,
@@ -62,15 +62,15 @@ impl End {
         }
     }
 
-    /// Whether the search ended at a limit that its options set.
+    /// Returns whether the search ended at a limit that its options set.
     fn is_planned(self) -> bool {
         matches!(self, End::Steps | End::Time)
     }
 }
 
 impl Results {
-    /// Whether a rate met the objective. `None` if this is unknown, because the generator was the limit or the search
-    /// was interrupted.
+    /// Returns whether a rate met the objective. Returns `None` if this is unknown, because the generator was the
+    /// limit or the search was interrupted.
     pub(crate) fn success(&self) -> Option<bool> {
         match self.conclusion {
             Conclusion::Found { .. } | Conclusion::AllKept { .. } => Some(true),
@@ -82,12 +82,12 @@ impl Results {
         }
     }
 
-    /// The number of steps that were not judged, because the generator could not keep up.
+    /// Returns the number of steps that were not judged, because the generator could not keep up.
     pub(crate) fn unjudged(&self) -> usize {
         self.steps.iter().filter(|step| step.outcome == Outcome::Generator).count()
     }
 
-    /// The resource that ran out above the highest rate.
+    /// Returns the resource that ran out above the highest rate that met the objective.
     pub(crate) fn cause(&self) -> Option<Cause> {
         match self.end {
             End::TargetFailing if self.fails_by_generator() => Some(Cause::Generator),
@@ -96,12 +96,13 @@ impl Results {
         }
     }
 
-    /// Whether the request that was sent alone failed because of a limit of the generator's machine.
+    /// Returns whether the request that was sent alone failed because of a limit of the generator's machine.
     pub(crate) fn fails_by_generator(&self) -> bool {
         self.failure.is_some_and(|failure| failure.group() == GENERATOR)
     }
 
-    /// The last step that missed the objective just above the highest rate, and so shows the cause.
+    /// Returns the step that shows the cause: the last one that missed the objective just above the highest rate that
+    /// met it.
     pub(crate) fn culprit(&self) -> Option<&Measured> {
         if self.end == End::TargetFailing {
             return self.steps.last();

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
-    /// Fill in {{NAME}} from the rows of this CSV or JSON-lines file [see: help templates]
+    /// Fill {{NAME}} from the rows of this CSV or JSON-lines file [see: help templates]
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Take rows in this order; shuffled takes each row once per pass
+    /// Use rows in this order; shuffled uses each row once per pass
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// Start over after the last row, or stop the load
+    /// After the last row, start over or stop the load
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }
@@ -29,7 +29,7 @@ pub(crate) enum DataOrder {
     Random,
 }
 
-/// The action of a load after the last row.
+/// What a load does after the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataEnd {
     #[default]

@@ -4,8 +4,8 @@ use super::table::Data;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
-/// Returns one line at a time, and one more line break after the last line. Thus the lines read so far end where the
-/// record that `csv` returns ends. Only a quote that is never closed makes `csv` read further.
+/// Returns one line at a time, and one additional line break after the last line. As a result, the lines read so far
+/// end where the record that `csv` returns ends. `csv` reads further only if a quote is never closed.
 struct ByLine<R> {
     inner: R,
     /// The number of line breaks that have been returned.
@@ -27,7 +27,7 @@ impl<R: BufRead> Read for ByLine<R> {
     }
 }
 
-/// Reads all rows. The error names the line.
+/// Reads all rows. An error names the line.
 pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     let text = ByLine { inner: text.chain(&b"\n"[..]), lines: 0, last: Some(b'\n') };
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
@@ -51,7 +51,7 @@ pub(super) fn read(text: impl BufRead) -> Result<Data, String> {
     Ok(data)
 }
 
-/// Reads the next record, and returns the line on which it begins, or `None` at the end.
+/// Reads the next record. Returns the line on which it begins, or `None` at the end of the file.
 fn record<R: BufRead>(
     reader: &mut Reader<ByLine<R>>,
     record: &mut ByteRecord,
@@ -65,12 +65,12 @@ fn record<R: BufRead>(
         None => Err(format!("line {}: a quote of this row never closes", lines + 2 - spanned)),
         // The second byte of this line break has not been read yet.
         Some(b'\r') => Ok(Some(lines + 2 - spanned)),
-        // The result is at least 1, because a line may end without b'\n'.
+        // The result is at least 1, because a line may also end without b'\n'.
         Some(_) => Ok(Some((lines + 1 - spanned).max(1))),
     }
 }
 
-/// Reads the column names from a record that begins on this line.
+/// Reads the names of the columns from a record that begins on this line.
 fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
     let mut columns: Vec<String> = Vec::new();
     for name in record {

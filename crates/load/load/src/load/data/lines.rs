@@ -1,13 +1,13 @@
 //! Records the line of the file on which each row begins.
 
-/// The line number of each row. Only a row that does not follow directly on the first line of the previous row takes
-/// memory.
+/// The number of the line on which each row begins. A row takes memory only if it does not begin on the line after
+/// the first line of the previous row.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     count: usize,
-    /// The line on which the next row is expected.
+    /// The line on which the next row is expected to begin.
     next: usize,
-    /// The rows that do not begin on the expected line, each with its line.
+    /// The rows that do not begin on the expected line, each with the line on which it begins.
     jumps: Vec<(usize, usize)>,
 }
 
@@ -20,7 +20,7 @@ impl Lines {
         (self.count, self.next) = (self.count + 1, line + 1);
     }
 
-    /// The line on which a row begins.
+    /// Returns the line on which a row begins.
     pub(super) fn of(&self, row: usize) -> usize {
         let jumps = self.jumps.partition_point(|(first, _)| *first <= row);
         let (first, line) = jumps.checked_sub(1).map_or((0, 0), |last| self.jumps[last]);

@@ -1,9 +1,9 @@
-//! Chooses the row of a slot. The row depends only on the slot's number and the seed, so all shards of a load agree
-//! without a table.
+//! Chooses the row of a slot. The row depends only on the number of the slot and on the seed, so all shards of a load
+//! use the same rows without a shared table.
 
 use super::args::DataOrder;
 
-/// The order of rows.
+/// The order in which slots use rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Order {
     kind: DataOrder,
@@ -12,12 +12,12 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Creates an order of `count` rows; `count` must be at least 1.
+    /// Creates an order of `count` rows. There must be at least one row.
     pub(crate) fn new(kind: DataOrder, count: u64, seed: u64) -> Order {
         Order { kind, count, seed }
     }
 
-    /// The row of a slot, counted from 0.
+    /// Returns the index of the row that a slot uses.
     pub(crate) fn row(&self, slot: u64) -> u64 {
         let (pass, place) = (slot / self.count, slot % self.count);
         match self.kind {
@@ -27,8 +27,9 @@ impl Order {
         }
     }
 
-    /// The row at a place of a pass. A Feistel network permutes the numbers of a fixed number of bits. A result that is
-    /// not a row is permuted again (Black and Rogaway 2002, "cycle walking").
+    /// Returns the row at a position of a pass through the data. A Feistel network permutes all numbers with a fixed
+    /// number of bits. A result that is not the index of a row is permuted again (Black and Rogaway 2002, "cycle
+    /// walking").
     fn shuffled(&self, key: u64, place: u64) -> u64 {
         let bits = u64::BITS - (self.count - 1).leading_zeros();
         let half = bits.div_ceil(2).max(1);
@@ -50,7 +51,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// Mixes the bits of a number, by one step of splitmix64. Different numbers give different results.
+/// Mixes the bits of a number with one step of splitmix64. Different numbers have different results.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -58,8 +59,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Maps a number to one below `end`, almost uniformly: the counts of the 2^64 numbers that map to two results differ by
-/// at most one.
+/// Maps a number to a number below `end`, almost uniformly: the number of the 2^64 inputs that map to a result differs
+/// by at most one between any two results.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()
@@ -104,7 +105,8 @@ mod tests {
         assert!(pass(DataOrder::Sequential, 7, 3).is_sorted());
     }
 
-    /// Each of ten rows gets a tenth of a million slots, and each place of a shuffle gets each row equally often.
+    /// Each of ten rows is used by a tenth of a million slots, and each row is equally often at each position of a
+    /// shuffled pass.
     #[test]
     fn all_rows_are_equally_frequent() {
         let random = Order::new(DataOrder::Random, 10, 1);

@@ -27,11 +27,11 @@ pub(crate) struct ScheduleArgs {
     )]
     pub(crate) rate: Option<Rate>,
 
-    /// Follow a rate over time, as in "ramp 100/s..5k/s 30s, hold 60s", or a table:FILE [see: help shapes]
+    /// Follow a rate over time, as in "ramp 100/s..5k/s 30s, hold 60s" or table:FILE [see: help shapes]
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<WrittenShape>,
 
-    /// Place requests around the rate: even, poisson, gamma:0.25, replay:FILE and others [see: help arrivals]
+    /// Space requests by this arrival process: even, poisson, gamma:0.25, replay:FILE or another [see: help arrivals]
     #[arg(long, value_name = "PROCESS", default_value = "even")]
     pub(crate) arrivals: ArrivalProcess,
 
@@ -39,7 +39,7 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Run one part of the load: 1/3 is the first of three equal parts [see: help rates] [default: all of it]
+    /// Run only one part of the load: 1/3 is the first of three equal parts [see: help rates] [default: all of it]
     #[arg(long, value_name = "INDEX/COUNT")]
     pub(crate) shard: Option<Shard>,
 

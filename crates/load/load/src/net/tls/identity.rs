@@ -1,4 +1,4 @@
-//! Reads the client's certificate and its key from PEM files.
+//! Reads the client's certificate and its private key from PEM files.
 
 use crate::net::trust::Identity;
 use anyhow::{Context, anyhow, bail, ensure};
@@ -16,7 +16,7 @@ const KINDS: &str = "RSA with 2048 to 4096 bits, ECDSA on P-256 or P-384, Ed2551
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Identity<'_> {
-    /// Reads the files.
+    /// Reads the certificate and the key, and checks that they belong together.
     pub(super) fn read(self, provider: &CryptoProvider) -> anyhow::Result<CertifiedKey> {
         let [certificate, key] = [self.certificate, self.key].map(Path::display);
         let certificates = certificates(self.certificate)
@@ -41,8 +41,9 @@ impl Identity<'_> {
     }
 }
 
-/// Checks that a key belongs to its certificate. rustls does not parse old certificates (X.509 v1), but they
-/// contain the key in the same way. The server decides whether it accepts an old certificate.
+/// Checks that a key belongs to its certificate. rustls cannot parse old certificates (X.509 v1). For these, it is
+/// enough that the certificate contains the bytes of the public key. The server decides whether it accepts such a
+/// certificate.
 fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     match (both.keys_match(), both.key.public_key(), both.cert.first()) {
         (
@@ -57,7 +58,7 @@ fn keys_match(both: &CertifiedKey) -> Result<(), Error> {
     }
 }
 
-/// Reads the certificates in a file, which must contain at least one.
+/// Reads all certificates in a file. There must be at least one.
 pub(super) fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let text = fs::read(path)?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text_of(&text)).collect();

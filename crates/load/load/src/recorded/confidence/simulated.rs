@@ -15,21 +15,21 @@ pub(crate) const BATCHES: usize = 40;
 /// The mean service time in nanoseconds.
 const SERVICE_NS: f64 = 1e3;
 
-/// The simulation begins this long before the run, so that stalls have reached their steady state when the run begins.
+/// The start of the simulation relative to the run. Stalls have reached their steady state when the run begins.
 const BEFORE: f64 = -1_000.0;
 
-/// A server with exponential service times of mean 1, and Poisson arrivals.
+/// A queue with one server, exponential service times of mean 1, and Poisson arrivals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
-    /// Arrivals per mean service time, which is the utilisation.
+    /// The number of arrivals per mean service time.
     pub(crate) rate: f64,
-    /// A factor that makes service times longer.
+    /// A factor by which service times are longer.
     pub(crate) slower: f64,
-    /// The mean time between stalls, and the length of a stall.
+    /// The mean time between stalls, and the length of a stall, if the server stalls.
     pub(crate) stalls: Option<(f64, f64)>,
 }
 
-/// The records of a run.
+/// The records of a simulated run.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     pub(crate) all: Histogram<u64>,
@@ -42,7 +42,7 @@ impl Simulated {
         Simulated { all: Histogram::new(3).unwrap(), batches }
     }
 
-    /// The records in the form in which a result file contains them.
+    /// Returns the records in the form that a result file contains.
     pub(crate) fn kept(self) -> RetainedHistograms {
         let none = Histogram::new(2).unwrap();
         let times = |response: Histogram<u64>| Times {
@@ -63,7 +63,7 @@ impl Simulated {
         }
     }
 
-    /// Records a time at this share of the run.
+    /// Records a time at this position in the run, given as a share of the run's length.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below zero")]
     fn record(&mut self, part: f64, time: f64) {
         let ns = ns(time);
@@ -81,8 +81,8 @@ impl Queue {
         Queue { rate, slower: 1.0, stalls: None }
     }
 
-    /// Simulates a run of about this many requests by Lindley's recursion: a request is served when the server is free
-    /// and not stalled.
+    /// Simulates a run of about this number of requests by Lindley's recursion: a request is served as soon as the
+    /// server is free and not stalled.
     pub(crate) fn run(&self, requests: f64, seed: u64) -> Simulated {
         let mut run = Simulated::new();
         let end = requests / self.rate;
@@ -92,7 +92,7 @@ impl Queue {
         run
     }
 
-    /// The due times of requests, each with its response time.
+    /// Returns the due time and the response time of each request.
     fn responses(&self, seed: u64) -> impl Iterator<Item = (f64, f64)> {
         let mut random = Random(seed);
         let mut now = self.stalls.map_or(0.0, |_| BEFORE);
@@ -113,7 +113,8 @@ impl Queue {
         all.skip_while(|(due, _)| *due < 0.0)
     }
 
-    /// Simulates a run that is collected every `every` mean service times, until its records are enough.
+    /// Simulates a run that is checked every `every` mean service times, and that ends when its records are
+    /// sufficient.
     pub(crate) fn grow(
         &self,
         every: f64,
@@ -145,7 +146,8 @@ impl Queue {
         (stats, over_time)
     }
 
-    /// How long the server is busy with earlier requests at the start, if it does not stall.
+    /// Returns how long the server is still busy with earlier requests when the simulation begins, if it does not
+    /// stall.
     fn work(&self, random: &mut Random) -> f64 {
         let (mean, utilisation) = (self.slower, self.rate * self.slower);
         let is_busy = random.exponential() > -utilisation.ln();

@@ -1,9 +1,9 @@
-//! Tests how often intervals contain the true percentile. In 1000 runs, 95 % means 930 to 970 times almost always.
+//! Tests how often intervals contain the true percentile. In 1000 runs, 95 % almost always means 930 to 970 times.
 
 use super::simulated::Queue;
 use super::*;
 
-/// For each true percentile: the share of `runs` runs in which its interval contains it, and the share in which the
+/// Returns, for each true percentile, the share of runs whose interval contains it, and the share of runs whose
 /// interval is rough.
 fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut covered = vec![(0, 0); truths.len()];
@@ -21,12 +21,13 @@ fn coverage(queue: Queue, requests: f64, runs: u64, truths: &[(f64, f64)]) -> Ve
     covered.into_iter().map(|(covered, rough)| (share(covered), share(rough))).collect()
 }
 
-/// The true percentile of the response times of an M/M/1 queue, which are exponential.
+/// Returns a quantile, and the response time at this quantile in an M/M/1 queue, whose response times are
+/// exponential.
 fn truth(rate: f64, quantile: f64) -> (f64, f64) {
     (quantile, -(1.0 - quantile).ln() / (1.0 - rate))
 }
 
-/// Checks the coverage in 1000 runs, of which only few may be rough.
+/// Checks the coverage in 1000 runs, of which less than 10 % may be rough.
 #[track_caller]
 fn assert_covers(queue: Queue, requests: f64, truths: &[(f64, f64)]) {
     for (share, rough) in coverage(queue, requests, 1_000, truths) {
@@ -91,7 +92,8 @@ fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     assert_eq!(bounded.range(0.5).map(|range| range.high), Some(None));
 }
 
-/// The interval is that of independent times. With 10 000 times, it goes from 49 % to 51 % for the median.
+/// The interval is that of independent times. For the median of 10 000 times, it reaches from the 49th to the 51st
+/// percentile.
 #[test]
 fn times_that_are_all_alike_in_batches_count_as_independent() {
     let mut batch = Histogram::new(2).unwrap();

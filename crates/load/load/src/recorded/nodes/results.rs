@@ -25,21 +25,21 @@ use std::time::Duration;
 /// The form of the results. Nodes of other forms are not added up.
 const FORM: u32 = 8;
 
-/// The largest accepted size of uncompressed results, in bytes.
+/// The maximum accepted size of uncompressed results, in bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// The results of a node, or the sum for several nodes.
+/// The results of one node, or the sum of the results of several nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Results {
-    /// The time of the load up to which the results go.
+    /// The time of the load up to which the results are complete.
     pub(crate) until: Duration,
     pub(crate) stats: OperationStats,
     pub(crate) own_times: Vec<OwnTimes>,
     pub(crate) timeline: Timeline,
 }
 
-/// The head of the results, as a line of JSON. Histograms follow in version 2 of their interchange format. Everything
-/// is compressed together.
+/// The head of serialized results, as a line of JSON. The histograms follow in version 2 of their interchange format.
+/// The head and the histograms are compressed together.
 #[derive(Debug, Deserialize, Serialize)]
 struct Head {
     form: u32,
@@ -66,7 +66,7 @@ struct Counts {
     labels: Vec<LabelHead>,
 }
 
-/// The counts of a label. The times are among the histograms.
+/// The counts of a label. Its times are among the histograms.
 #[derive(Debug, Deserialize, Serialize)]
 struct LabelHead {
     label: String,
@@ -84,7 +84,7 @@ struct PartHead {
 }
 
 impl Results {
-    /// Serializes the results.
+    /// Serializes the results for the store.
     pub(crate) fn to_bytes(&self) -> anyhow::Result<Vec<u8>> {
         let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
         serde_json::to_writer(&mut bytes, &self.head())?;
@@ -101,7 +101,7 @@ impl Results {
         Ok(bytes.finish()?)
     }
 
-    /// Deserializes results.
+    /// Deserializes results from the store.
     pub(crate) fn from_bytes(bytes: &[u8]) -> anyhow::Result<Results> {
         let (head, mut rest) = Head::read(bytes)?;
         let stats = head.counts.stats(&mut rest)?;
@@ -118,7 +118,8 @@ impl Results {
         Ok(Results { until: head.until, stats, own_times, timeline })
     }
 
-    /// Deserializes the first part of results: the time of the load up to which they go, and the operations.
+    /// Deserializes only the first part of results: the time of the load up to which they are complete, and the
+    /// operations.
     pub(crate) fn sum_from_bytes(bytes: &[u8]) -> anyhow::Result<(Duration, OperationStats)> {
         let (head, mut rest) = Head::read(bytes)?;
         Ok((head.until, head.counts.stats(&mut rest)?))
@@ -151,7 +152,7 @@ impl Results {
 }
 
 impl Head {
-    /// Splits serialized results into the head and the rest.
+    /// Reads the head of serialized results. Returns the head, and a reader of the rest.
     fn read(bytes: &[u8]) -> anyhow::Result<(Head, impl Read)> {
         let mut text = BufReader::new(ZlibDecoder::new(bytes).take(LONGEST));
         let mut line = Vec::new();
@@ -163,7 +164,8 @@ impl Head {
         Ok((head, text))
     }
 
-    /// Whether the timeline has one of the widths that all nodes use.
+    /// Returns whether the timeline has a width that all nodes can use, and whether the numbers of its parts are
+    /// valid.
     fn has_parts_as_all(&self) -> bool {
         let is_width = self.width.is_power_of_two() && self.width <= 1 << 32;
         is_width && self.parts.iter().all(|part| part.number < MOST)
@@ -269,7 +271,7 @@ impl PartHead {
     }
 }
 
-/// The histograms in the order in which they are sent.
+/// Returns the histograms in the order in which they are serialized.
 fn histograms(stats: &OperationStats) -> [&Histogram<u64>; 7] {
     let SetUps { all, connect, tls } = &stats.set_ups;
     [&stats.wait, &stats.service, &stats.response, &stats.bounds, all, connect, tls]
@@ -284,13 +286,13 @@ fn histograms_of(part: &Part) -> [&Histogram<u64>; 7] {
     [wait, service, response, bounds, &due.wait, &due.response, &due.bounds]
 }
 
-/// Reads the next histograms.
+/// Reads the next `N` histograms.
 fn read<const N: usize>(rest: &mut impl Read) -> anyhow::Result<[Histogram<u64>; N]> {
     let mut deserializer = Deserializer::new();
     let mut histogram = || {
         let mut histogram: Histogram<u64> =
             deserializer.deserialize(rest).ok().context("no histogram")?;
-        // Other nodes may have longer times.
+        // The times of other nodes may be longer.
         histogram.auto(true);
         anyhow::Ok(histogram)
     };
@@ -372,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Each second, a node reports all earlier seconds again.
+    /// A node reports all earlier seconds again in each second.
     #[test]
     fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();

@@ -1,4 +1,4 @@
-//! Computes the results of a fleet's nodes between two of their reports.
+//! Computes the operations of a fleet's nodes between two of their reports.
 
 use super::results::Results;
 use crate::console::human::float;
@@ -7,34 +7,34 @@ use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node's report counts for the last second if it is at most this much older than the newest report.
+/// The maximum age of a node's report, relative to the newest report, at which it counts for the last second.
 const LATE: Duration = Duration::from_millis(1_500);
 
 /// The latest reports of all nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Tellings(BTreeMap<u16, Node>);
 
-/// A node's last report.
+/// The last report of a node.
 #[derive(Debug)]
 struct Node {
     until: Duration,
     stats: OperationStats,
-    /// The operations between the last two reports, and the time between these.
+    /// The time between the last two reports, and the operations in that time.
     last: Option<(Duration, OperationStats)>,
 }
 
 /// The operations of all nodes in a span of time.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// The start and the end of the span, in times of the load.
+    /// The start and the end of the span, as times of the load.
     pub(crate) span: (Duration, Duration),
-    /// Requests started per second.
+    /// The number of requests started per second.
     pub(crate) hz: f64,
     pub(crate) stats: OperationStats,
 }
 
 impl Tellings {
-    /// Adds the reports that are in the store.
+    /// Records the reports in the store.
     pub(crate) fn look(&mut self, results: &[NodeResults]) {
         for of in results {
             if let Ok((until, stats)) = Results::sum_from_bytes(&of.bytes) {
@@ -50,18 +50,19 @@ impl Tellings {
         }
         let since =
             |before: &Node| Some((until.checked_sub(before.until)?, stats.since(&before.stats)?));
-        // A node that starts to record in this second has started more operations than it reports.
+        // A node that began to record in this second has started more operations than it reports.
         let before = before.filter(|before| before.stats.started() > 0);
         let last = before.and_then(since);
         self.0.insert(number, Node { until, stats, last });
     }
 
-    /// The sum of the operations of all nodes so far.
+    /// Returns the sum of the operations of all nodes so far.
     pub(crate) fn all(&self) -> OperationStats {
         sum(self.0.values().map(|node| &node.stats))
     }
 
-    /// The operations of all current nodes in about the last second. `None` before any node has reported twice.
+    /// Returns the operations of all current nodes in about the last second, or `None` before any node has reported
+    /// twice.
     pub(crate) fn last(&self) -> Option<Done> {
         let newest = self.0.values().map(|node| node.until).max()?;
         let recent = self.0.values().filter(|node| node.until.saturating_add(LATE) >= newest);
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
     use crate::load::kind::FailureKind;
 
-    /// The statistics of operations with these response times, and of `failed` failures.
+    /// Returns the statistics of operations with these response times, plus `failed` failures.
     fn stats(times: &[u64], failed: u64) -> OperationStats {
         let mut stats = OperationStats::new();
         for &time in times {

@@ -1,4 +1,4 @@
-//! Counts operations over time on the nodes of a fleet. All nodes divide the time of the load at the same moments, so
+//! Counts operations over time on the nodes of a fleet. All nodes divide the time of the load at the same times, so
 //! their counts can be added.
 
 use crate::recorded::outcome::{Due, Outcome};
@@ -8,24 +8,24 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::Duration;
 
-/// The largest number of parts. If there are more, each two neighbours are joined.
+/// The maximum number of parts. If there are more, each pair of neighbours is joined.
 pub(crate) const MOST: u64 = 120;
 
-/// The operations over the time of the load, in parts of 1, 2, 4, 8 or more seconds (powers of two).
+/// The operations over the time of the load, in parts whose length is a power of two in seconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
-    /// The length of a part in seconds.
+    /// The length of each part in seconds.
     pub(crate) width: u64,
-    /// The parts by their number from the start of the load.
+    /// The parts. The key is the number of the part, counted from the start of the load.
     pub(crate) parts: BTreeMap<u64, Part>,
-    /// The times of the load between which all counts lie.
+    /// The start and the end of the counted operations, as times of the load.
     pub(crate) span: (Duration, Duration),
 }
 
-/// The operations in a part.
+/// The operations in one part of a timeline.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// The largest backlog that was measured. For several nodes: the sum of their slots, and the longest time.
+    /// The largest backlog that was measured. The sum for several nodes adds their slots and takes the longest time.
     pub(crate) backlog: Backlog,
     pub(crate) brief: Brief,
     pub(crate) due: Due,
@@ -37,7 +37,7 @@ impl Timeline {
         Timeline { width: 1, parts: BTreeMap::new(), span: (Duration::MAX, Duration::ZERO) }
     }
 
-    /// Adds the operations of an interval of at most one second, which begins at this time of the load.
+    /// Adds the operations of an interval of at most one second, which begins at the time `at` of the load.
     pub(crate) fn add(&mut self, at: Duration, interval: &Interval) {
         let length = interval.length();
         self.reach((at, at + length));
@@ -46,7 +46,7 @@ impl Timeline {
         part.brief.add(&interval.brief);
     }
 
-    /// Counts slots that were due at this time of the load.
+    /// Counts slots whose due time is `due`, as a time of the load.
     pub(crate) fn count(&mut self, due: Duration, outcome: &Outcome) {
         self.part(due).due.count(outcome);
     }
@@ -89,7 +89,8 @@ impl Timeline {
         self
     }
 
-    /// Converts the parts into intervals. `asked` returns the number of slots requested between two times of the load.
+    /// Converts the parts into intervals. `asked` returns the number of slots requested between two times of the
+    /// load.
     pub(crate) fn intervals(self, asked: impl Fn(Duration, Duration) -> f64) -> Vec<Interval> {
         let Timeline { width, span: (begin, end), .. } = self;
         let at = |number: u64| Duration::from_secs(number * width);
@@ -102,7 +103,7 @@ impl Timeline {
 }
 
 impl Part {
-    /// Creates an empty part. Times have one digit, so that each report can contain all earlier seconds.
+    /// Creates an empty part. Times have only one digit, so that each report can contain all earlier seconds.
     fn new() -> Part {
         let times = || Histogram::new(1).expect("1 is a number of digits");
         let [wait, service, response, bounds] = [(); 4].map(|()| times());
@@ -126,8 +127,8 @@ mod tests {
     use nanopace::Nanos;
     use proptest::prelude::*;
 
-    /// The timeline of a node that made these numbers of starts in quarters of a second, from shortly after the
-    /// beginning of second `first` on.
+    /// Returns the timeline of a node with these numbers of starts in quarters of a second. The first quarter begins
+    /// shortly after the beginning of second `first`.
     fn node(first: u64, starts: &[u64]) -> Timeline {
         let mut timeline = Timeline::new();
         for (quarter, &started) in (first * 4..).zip(starts) {
@@ -151,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        /// The sum of two nodes' timelines equals the timeline of one node that has done the work of both.
+        /// The sum of two nodes' timelines equals the timeline of one node that did the work of both.
         #[test]
         fn a_sum_is_what_both_have_done_in_each_part(
             starts in prop::collection::vec((0_u64..5, 0_u64..5), 4..1_500),

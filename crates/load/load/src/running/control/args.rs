@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct ControlArgs {
-    /// Serve status, metrics and commands over HTTP at this address, as in 127.0.0.1:9100; port 0 is any free port
+    /// Serve status, metrics and commands over HTTP at this address, as in 127.0.0.1:9100; port 0 chooses a free port
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) control: Option<SocketAddr>,
 
@@ -22,7 +22,7 @@ pub(crate) struct ControlArgs {
 }
 
 impl ControlArgs {
-    /// Reads the required token. `None` is possible only if no other machine can connect.
+    /// Reads the required token. Returns `None` only if no other machine can connect.
     pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
         let token = self.control_token_file.as_deref().map(Token::read).transpose()?;
         let is_inside = self.control.is_none_or(|at| at.ip().to_canonical().is_loopback());
@@ -41,14 +41,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     address.parse().map_err(|_| "write an address and a port, as in 127.0.0.1:9100".to_owned())
 }
 
-/// The largest number of bytes that are read from a token file.
+/// The maximum number of bytes that are read from a token file.
 const LONGEST_TOKEN: u64 = 4096;
 
 impl Token {
     fn read(file: &Path) -> anyhow::Result<Token> {
         let name = || format!("--control-token-file {}", file.display());
         let mut line = String::new();
-        // A token is short, but a file may have no end.
+        // A token is short, but the file may never end.
         let read = File::open(file)
             .and_then(|file| BufReader::new(file.take(LONGEST_TOKEN)).read_line(&mut line));
         read.with_context(|| format!("{}: cannot be read", name()))?;

@@ -1,24 +1,24 @@
-//! Limits the number of connections to the control server. When all are in use, the connection that has been silent for
-//! longest is closed. Each client has some time to send its request before that.
+//! Limits the number of connections to the control server. When all are in use, the connection of the client that has
+//! been silent for longest is closed. Each client first gets some time to send its request.
 
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-/// The largest number of simultaneous connections.
+/// The maximum number of simultaneous connections.
 const MOST_CONNECTIONS: usize = 128;
 
-/// How long a client may be silent before its connection can be closed.
+/// The minimum time for which a client must be silent before its connection can be closed.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// The time between two checks for a free connection.
+/// The time between two attempts to close a connection.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// The connection of a client.
+/// The connection of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// The time since which the client has been silent; `None` while it waits for a response.
+    /// The time since which the client has been silent, or `None` while it waits for a response.
     silent_since: watch::Sender<Option<Instant>>,
 }
 
@@ -27,12 +27,12 @@ impl Connection {
         Connection { silent_since: watch::Sender::new(Some(Instant::now())) }
     }
 
-    /// Records that the client has sent something.
+    /// Records that the client has sent data.
     pub(super) fn heard(&self) {
         self.silent_since.send_replace(Some(Instant::now()));
     }
 
-    /// Does work that the client waits for. In the meantime, its connection is not closed.
+    /// Performs work whose result the client waits for. During the work, the client's connection is not closed.
     pub(super) async fn wait_for<T>(&self, work: impl Future<Output = T>) -> T {
         self.silent_since.send_replace(None);
         let done = work.await;
@@ -46,7 +46,8 @@ impl Connection {
 pub(super) struct Connections(Vec<(Connection, JoinHandle<()>)>);
 
 impl Connections {
-    /// Adds a connection, which `converse` serves. Waits for room if necessary.
+    /// Adds a connection, and serves it with `converse`. If all connections are in use, first waits until one can be
+    /// closed.
     pub(super) async fn give<F>(&mut self, converse: impl FnOnce(Connection) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -61,7 +62,7 @@ impl Connections {
     /// Waits until all clients have closed their connections.
     pub(super) async fn leave(self) {
         for (_, conversation) in self.0 {
-            // A task that panicked has printed its message.
+            // A task that panicked has already printed its message.
             let _ = conversation.await;
         }
     }
@@ -74,7 +75,8 @@ impl Connections {
         self.0.len() < MOST_CONNECTIONS
     }
 
-    /// Closes the connection of the client that has been silent for longest, if it was silent for at least [`GRACE`].
+    /// Closes the connection of the client that has been silent for longest, if it has been silent for at least
+    /// [`GRACE`].
     fn send_away(&mut self) {
         let silent_since = |(connection, _): &(Connection, _)| *connection.silent_since.borrow();
         let all = self.0.iter().enumerate();
@@ -93,7 +95,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Opens the largest number of connections, one per second. Each client sends nothing, or waits for a response.
+    /// Opens the maximum number of connections, one per second. If `waits` holds for its number, a client waits for a
+    /// response. Otherwise it sends nothing.
     async fn taken(waits: impl Fn(usize) -> bool) -> Connections {
         let mut connections = Connections::default();
         for number in 0..MOST_CONNECTIONS {
@@ -108,7 +111,7 @@ mod tests {
         if waits { connection.wait_for(pending()).await } else { pending().await }
     }
 
-    /// The indexes of the connections in `before` that have been closed.
+    /// Returns the indexes of the connections in `before` that have been closed.
     fn gone(before: &[Connection], connections: &Connections) -> Vec<usize> {
         let is_there = |connection: &Connection| {
             connections

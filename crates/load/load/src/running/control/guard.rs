@@ -1,7 +1,7 @@
 //! Decides which requests to the control server are allowed.
 //!
 //! A web page in a browser must not control a run, but it can send requests to the loopback interface. Such requests
-//! can be recognized: a page cannot remove the Origin header of a request that changes anything. If a page's own host
+//! can be recognized. A page cannot remove the Origin header of a request that changes anything. If a page's host
 //! name resolves to the loopback address, the Host header contains that name.
 
 use super::responses::Refused;
@@ -15,12 +15,12 @@ use subtle::ConstantTimeEq;
 
 const LEAST: usize = 16;
 
-/// The token that requests must contain.
+/// The token that all requests must contain.
 #[derive(Clone)]
 pub(super) struct Token(String);
 
 impl Token {
-    /// Creates a token. It must be valid in a header, and not easy to guess.
+    /// Creates a token. Returns an error if it is not valid in a header, or too easy to guess.
     pub(super) fn new(text: &str) -> anyhow::Result<Token> {
         let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
         ensure!(text.len() >= LEAST, "a token has at least {LEAST} characters, in the first line");
@@ -28,7 +28,7 @@ impl Token {
         Ok(Token(text.to_owned()))
     }
 
-    /// Compares the token with a given one, in a time that does not depend on how much of it is right.
+    /// Compares the token with `given`. The time that this takes does not depend on how many characters are equal.
     fn is(&self, given: &str) -> bool {
         self.0.as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -41,15 +41,15 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Accepts or rejects requests.
+/// Decides whether a request is accepted.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// The required token; `None` if only programs on this machine can connect.
+    /// The required token, or `None` if only programs on this machine can connect.
     pub(super) token: Option<Token>,
 }
 
 impl Guard {
-    /// Rejects a request that comes from a web page, or that does not contain the token.
+    /// Returns a rejection for a request that comes from a web page, or that does not contain the token.
     pub(super) fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         if headers.contains_key(ORIGIN) {
             return Err(forbidden("a web page may not ask: the request has the header Origin"));
@@ -78,7 +78,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// Whether all names that the request uses for this server are names of the loopback interface.
+/// Returns whether all names that the request uses for this server stand for the loopback interface.
 fn names_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let parse = |value: &HeaderValue| value.to_str().ok()?.parse::<Authority>().ok();
     let hosts: Vec<_> = headers.get_all(HOST).iter().map(parse).collect();

@@ -1,4 +1,4 @@
-//! Handles requests to the control server. The state comes from the last snapshot; commands are passed to the
+//! Handles requests to the control server. The state comes from the last snapshot. Commands are passed to the
 //! controller.
 
 use super::guard::Guard;
@@ -21,19 +21,19 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-/// The longest body, in bytes.
+/// The maximum length of a body, in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// The longest time in which the body of a request must arrive.
+/// The maximum time in which the body of a request must arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time in which the controller must respond. Usually it responds within milliseconds.
+/// The maximum time in which the controller must respond. It usually responds within milliseconds.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// The data for responses.
+/// Handles the requests to the control server.
 #[derive(Debug)]
 pub(super) struct Handlers {
-    /// The target of the run's requests.
+    /// The URL of the target that the run sends requests to.
     url: String,
     /// The URL of the control server.
     control: String,
@@ -42,7 +42,7 @@ pub(super) struct Handlers {
     messages: Sender<Message>,
 }
 
-/// The content of a valid request.
+/// A valid request to the control server.
 #[derive(Debug)]
 pub(super) enum ControlRequest {
     Status,
@@ -83,7 +83,7 @@ impl Handlers {
         })
     }
 
-    /// The response to a request.
+    /// Returns the response to a request.
     pub(super) async fn answer(
         &self,
         asked: Result<ControlRequest, Refused>,
@@ -107,7 +107,7 @@ impl Handlers {
         text_of(format.content_type(), exposition(snapshot.as_deref(), format))
     }
 
-    /// Passes a command to the controller. Returns the new state after the command has been carried out.
+    /// Passes a command to the controller, and waits until it has been carried out. Returns the new state.
     async fn order(&self, action: Action) -> Result<Response<Full<Bytes>>, Refused> {
         let (sender, answer) = oneshot::channel();
         let over = || Refused::new(StatusCode::CONFLICT, "the run is over");
@@ -124,13 +124,13 @@ impl Handlers {
     }
 }
 
-/// The format of metrics that the client prefers.
+/// Returns the format of metrics that the client prefers.
 fn format(headers: &HeaderMap) -> Format {
     let accept = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     Format::preferred(&accept.collect::<Vec<_>>().join(","))
 }
 
-/// Reads the body of a request, and removes spaces around it.
+/// Reads the body of a request as text, and removes the spaces around it.
 async fn text<B>(request: Request<B>) -> Result<String, Refused>
 where
     B: Body,
@@ -144,7 +144,7 @@ where
         let reason = format!("a body has at most {LONGEST} bytes");
         Refused::new(StatusCode::PAYLOAD_TOO_LARGE, reason)
     };
-    // The announced length is already too long, so the body need not be read.
+    // The announced length is already too large, so the body need not be read.
     if usize::try_from(request.body().size_hint().lower()).map_or(true, |least| least > LONGEST) {
         return Err(too_long());
     }

@@ -16,19 +16,19 @@ use tokio::sync::watch;
 use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
-/// How long a client may be silent before or within the head of a request.
+/// The maximum time for which a client may be silent before or within the head of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long responses may take after the end of the run.
+/// The maximum time that responses may take after the end of the run.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// The pause after a connection could not be accepted.
+/// The pause after an attempt to accept a connection failed.
 const RESPITE: Duration = Duration::from_millis(10);
 
-/// The length in bytes of the longest accepted request head.
+/// The maximum length of a request head, in bytes.
 const HEAD: usize = 16 * 1024;
 
-/// Serves until the run is over.
+/// Serves connections until the run is over.
 pub(super) async fn serve(
     listener: TcpListener,
     handlers: Arc<Handlers>,
@@ -38,13 +38,13 @@ pub(super) async fn serve(
     let for_each = is_over.clone();
     select! {
         () = accept(&listener, &handlers, &for_each, &mut connections) => {}
-        // An error means that the run no longer exists.
+        // An error means that the run has ended.
         _ = is_over.wait_for(|&over| over) => {}
     }
     let _ = timeout(FAREWELL, connections.leave()).await;
 }
 
-/// Accepts connections and serves them.
+/// Accepts connections, and serves each of them in a task.
 async fn accept(
     listener: &TcpListener,
     handlers: &Arc<Handlers>,
@@ -59,8 +59,8 @@ async fn accept(
         connections
             .give(|connection| converse(stream, Arc::clone(handlers), is_over.clone(), connection))
             .await;
-        // This lets the connection's task read a request that has arrived, before the connection may be closed for a
-        // new one.
+        // The task of the connection can now read a request that has arrived, before the connection may be closed in
+        // favour of a new one.
         yield_now().await;
     }
 }
@@ -76,7 +76,7 @@ async fn converse(
         let (handlers, connection) = (Arc::clone(&handlers), connection.clone());
         async move {
             connection.heard();
-            // If a client sends many requests at once, other clients get their turn after each of its requests.
+            // If a client sends many requests at once, other clients get a turn after each of its requests.
             yield_now().await;
             let asked = handlers.hear(request).await;
             Ok::<_, Infallible>(connection.wait_for(handlers.answer(asked)).await)
@@ -102,7 +102,7 @@ mod tests {
 
     const REQUEST: &str = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    /// Connects a client that has sent this text and has not received a response.
+    /// Connects a client that has sent this text and has not read a response.
     async fn client(listener: &TcpListener, sent: &str) -> (TcpStream, TcpStream) {
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         stream.write_all(sent.as_bytes()).await.unwrap();

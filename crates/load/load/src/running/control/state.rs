@@ -9,14 +9,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The whole object. Its field names are stable, and those of the results are the same as in `--json`.
+/// The JSON object of the state. Its field names are stable. Those of the results are the same as in `--json`.
 #[derive(Debug, Serialize)]
 pub(super) struct State<'run> {
     version: &'static str,
     url: &'run str,
     control: &'run str,
     phase: &'static str,
-    /// `None` before the schedule starts.
+    /// The progress of the schedule, or `None` before it starts.
     #[serde(flatten)]
     going: Option<Going>,
 }

@@ -1,14 +1,14 @@
-//! Defines checkpoints of a run: its counts at a moment. Intervals are the differences between two checkpoints.
+//! Defines checkpoints of a run: its counts at a point in time. Intervals are differences between two checkpoints.
 
 use super::run_state::RunState;
 use crate::recorded::cpu_time::CpuTime;
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The interval between two lines of the logs, unless the run is a node of a fleet.
+/// The interval between two lines of the logs. Nodes of a fleet use the seconds of the load instead.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The state of a run at a moment.
+/// The counts of a run at a point in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkpoint {
     pub(crate) at: Nanos,
@@ -32,8 +32,8 @@ pub(crate) struct Checkpoints {
 
 impl Checkpoint {
     /// Creates a checkpoint for `at`, which is now or the end of the run. `asked` is the number of slots requested up
-    /// to an earlier checkpoint. If the load is corrected to a smaller number, this number remains until the load has
-    /// reached it again.
+    /// to an earlier checkpoint. If the load is corrected to a smaller number, `asked` is used until the load reaches
+    /// it again.
     pub(crate) fn new(state: &RunState<'_>, at: Nanos, asked: f64) -> Checkpoint {
         let ledger = state.pacer().ledger();
         Checkpoint {
@@ -55,8 +55,8 @@ impl Checkpoints {
         Checkpoints { last: start.clone(), second: start.clone(), warm: start }
     }
 
-    /// Whether a second has passed. In a fleet, this is the case when the load has reached the next second. The end of
-    /// the warm-up also ends a second.
+    /// Returns whether a second has passed. In a fleet, this is the case if the load has reached the next second. The
+    /// end of the warm-up also ends a second.
     pub(crate) fn is_second_over(&self, state: &RunState<'_>) -> bool {
         let (from, to) = (self.second.at, self.last.at);
         let is_warm = to == state.span.recorded_from;
@@ -66,7 +66,7 @@ impl Checkpoints {
         is_over || is_warm
     }
 
-    /// The number of recorded slots that were requested between an earlier checkpoint and the last one.
+    /// Returns the number of recorded slots that were requested between `before` and the last checkpoint.
     pub(crate) fn asked_since(&self, before: &Checkpoint, state: &RunState<'_>) -> f64 {
         let recorded = |from: f64| self.last.asked.max(from) - before.asked.max(from);
         state.span.warm_up().map_or(0.0, |warm_up| recorded(warm_up.count))

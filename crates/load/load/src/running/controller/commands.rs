@@ -1,4 +1,4 @@
-//! Carries out commands on a run: changes its load, pauses it, or ends it.
+//! Performs commands on a run: changes its load, pauses it, or ends it.
 
 use super::run_state::RunState;
 use crate::console::human::four_digits;
@@ -6,12 +6,12 @@ use crate::load::action::{Action, Refusal};
 use crate::running::recording::collector::Collector;
 use nanopace::{Pacer, Rate, Shape};
 
-/// The state that commands need.
+/// Performs the commands on a run.
 #[derive(Debug)]
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
-    /// Whether the schedule was ended early.
+    /// Whether the schedule was ended before the end of the load.
     pub(crate) is_cut_short: bool,
     /// The rate in slots per second, if the load has had a constant rate so far.
     pub(crate) constant_hz: Option<f64>,
@@ -23,8 +23,9 @@ impl<'run> Commands<'run> {
         Commands { state, has_left: false, is_cut_short: false, constant_hz }
     }
 
-    /// Handles a request to end. For a node of a fleet, the first request only makes it leave: the node starts the
-    /// slots that it cannot give back, and a message is returned. `None` means that the schedule should end.
+    /// Handles a request to end the run. Returns `None` if the schedule must end. For a node of a fleet, the first
+    /// request only makes the node leave: the node still starts the slots that it cannot give back, and a message is
+    /// returned.
     pub(crate) fn stop(&mut self) -> Option<String> {
         let Some(member) = self.state.member.filter(|_| !self.has_left) else {
             self.is_cut_short = self.state.span.has_end();
@@ -37,7 +38,7 @@ impl<'run> Commands<'run> {
         })
     }
 
-    /// Carries out a command other than the end. Changes of the load go through the collector.
+    /// Performs an action other than [`Action::Stop`]. Changes of the load go through the collector.
     pub(crate) fn act(
         &mut self,
         action: Action,
@@ -66,7 +67,7 @@ impl<'run> Commands<'run> {
             Action::Pause => self.pause(true, collector),
             Action::Resume => self.pause(false, collector),
             Action::TogglePause => self.pause(!self.state.pacer().is_paused(), collector),
-            // Handled by `stop`.
+            // `Action::Stop` is handled by `stop`.
             Action::Stop => {}
         }
         Ok(())
@@ -81,7 +82,7 @@ impl<'run> Commands<'run> {
     }
 
     fn scale_rate(&mut self, factor: f64, collector: &mut Collector<'run>) {
-        // A rate at the end of the range stays the same.
+        // A rate at the end of the valid range stays the same.
         if let Ok(rate) = Rate::from_hz(four_digits(self.state.hz() * factor)) {
             self.set_rate(rate, collector);
         }

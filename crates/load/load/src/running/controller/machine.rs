@@ -1,13 +1,13 @@
-//! Reads the use of the machine's CPUs, as the system reports it.
+//! Reads the CPU use of the machine and the CPU quotas of the program from the system.
 
 use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
 use crate::recorded::quota::{self, Quota};
 use std::fs;
 
-/// The readings at one moment.
+/// The readings of the machine's CPU use and of the program's CPU quotas at one point in time.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// `None` if the system does not report CPU use. Linux reports it.
+    /// The CPU use of the machine, or `None` if the system does not report it. Linux does.
     processors: Option<MachineCpu>,
     /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,
@@ -18,12 +18,12 @@ impl MachineReading {
         MachineReading { processors: processors(), quotas: quotas() }
     }
 
-    /// The use of the CPUs since an `earlier` reading, if it is known.
+    /// Returns the use of the CPUs since an `earlier` reading, if it is known.
     pub(crate) fn meanwhile(&self, earlier: &MachineReading) -> Option<Meanwhile> {
         self.processors?.since(earlier.processors?)
     }
 
-    /// The CPU quota, if it was reached since an `earlier` reading.
+    /// Returns the CPU quota that was reached since an `earlier` reading, if any.
     pub(crate) fn quota(&self, earlier: &MachineReading) -> Option<Quota> {
         quota::reached(&self.quotas, &earlier.quotas)
     }

@@ -1,4 +1,4 @@
-//! Connects a run to its observers, the terminal and programs, and to the keys that are pressed.
+//! Connects a run to its observers (the terminal and programs), and handles the keys that are pressed.
 
 use crate::load::action::Action;
 use crate::recorded::over_time::OverTime;
@@ -9,11 +9,11 @@ use crossterm::event::KeyEvent;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The observers of a run.
+/// The observers of a run: the terminal, and programs that read its snapshots.
 #[derive(Debug)]
 pub(crate) struct Observers {
     live: Live,
-    /// Publishes the snapshots of the run to programs.
+    /// The channel that publishes the snapshots of the run to programs.
     watch: watch::Sender<Option<Arc<Snapshot>>>,
     prompt: Prompt,
     /// The effect of the last key, for the status line.
@@ -25,30 +25,30 @@ impl Observers {
         Observers { live, watch, prompt: Prompt::default(), note: String::new() }
     }
 
-    /// Handles a key, and returns its action, if it has one.
+    /// Handles a key. Returns its action, if it has one.
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Action> {
         self.prompt.press(key)
     }
 
-    /// The text that is being typed, or the error in it.
+    /// Returns the text that is being typed, or the error in it, as one line.
     pub(crate) fn typed(&self) -> String {
         self.prompt.line()
     }
 
-    /// Sends the state of the run to observers. Also prints a line if one is due.
+    /// Sends the state of the run to the observers. Also prints a line if `is_time_for_a_line`.
     pub(crate) fn show(&self, snapshot: Snapshot, over_time: &OverTime, is_time_for_a_line: bool) {
         let snapshot = Arc::new(snapshot);
         self.live.show(&snapshot, over_time, &self.prompt, is_time_for_a_line);
         self.watch.send_replace(Some(snapshot));
     }
 
-    /// Prints a line that stays.
+    /// Prints a line that stays on the terminal.
     #[cfg(feature = "otlp")]
     pub(crate) fn tell(&mut self, text: String) {
         self.live.tell(text);
     }
 
-    /// Ends the display. The last line stays.
+    /// Ends the display. The last line stays on the terminal.
     pub(crate) fn end(self) {
         self.live.end();
     }

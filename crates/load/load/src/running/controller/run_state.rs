@@ -1,4 +1,4 @@
-//! Holds the state of a run whose schedule has started. All parts of the controller share it.
+//! Holds the state of a run whose schedule has started. All parts of the controller share this state.
 
 use crate::console::human::float;
 use crate::recorded::lateness::Lateness;
@@ -15,12 +15,12 @@ use nanopace::{Nanos, Pacer, Rate};
 pub(crate) struct RunState<'run> {
     pub(crate) shared: &'run RunShared,
     pub(crate) span: &'run RunSpan,
-    /// The node of a fleet, if the run belongs to a fleet.
+    /// The node of this run, if the run belongs to a fleet.
     pub(crate) member: Option<&'run Member>,
 }
 
 impl<'run> RunState<'run> {
-    /// The pacer that grants the slots.
+    /// Returns the pacer that grants the slots.
     pub(crate) fn pacer(&self) -> &'run Pacer {
         &self.shared.pacer
     }
@@ -29,12 +29,12 @@ impl<'run> RunState<'run> {
         self.pacer().now()
     }
 
-    /// The status of the node in its fleet.
+    /// Returns the state of this node in its fleet, if the run belongs to one.
     pub(crate) fn standing(&self) -> Option<Standing> {
         self.member.map(Member::standing)
     }
 
-    /// The phase of a run whose schedule has not ended.
+    /// Returns the phase of the run. The schedule must not have ended.
     pub(crate) fn phase(&self) -> Phase {
         match self.now() {
             _ if self.is_paused() => Phase::Paused,
@@ -47,38 +47,39 @@ impl<'run> RunState<'run> {
         self.standing().map_or_else(|| self.pacer().is_paused(), |standing| standing.is_paused)
     }
 
-    /// The current rate of all processes in slots per second. During a pause, this is the rate after the pause.
+    /// Returns the current rate of all processes in slots per second. During a pause, returns the rate that applies
+    /// after the pause.
     pub(crate) fn hz(&self) -> f64 {
         match self.pacer().rate() {
-            // In a shape, this rate means that the load has no rate at this time.
+            // With a shape, this rate means that the load has no rate at this time.
             Rate::SLOWEST if self.pacer().shape().is_some() => 0.0,
             rate => rate.as_hz(),
         }
     }
 
-    /// The number of requested slots. In a closed loop, these are the slots that started.
+    /// Returns the number of requested slots. In a closed loop, this is the number of slots that started.
     pub(crate) fn asked(&self, scheduled: f64, started: u64) -> f64 {
         if self.span.length().is_closed { float(started) } else { scheduled }
     }
 
-    /// Limits a moment to the recorded part of the run.
+    /// Limits a time to the recorded part of the run.
     pub(crate) fn recorded(&self, at: Nanos) -> Nanos {
         at.max(self.span.recorded_from).min(self.span.end())
     }
 
-    /// The end of the whole load, if it is known.
+    /// Returns the end of the whole load, if it is known.
     pub(crate) fn planned_end(&self) -> Option<Nanos> {
         let length = || self.pacer().shape()?.duration();
         let of_fleet = self.member.and_then(|member| Some(member.begins() + length()?));
         Some(of_fleet.unwrap_or_else(|| self.span.end())).filter(|&end| end < Nanos::MAX)
     }
 
-    /// The lateness so far of the slots that are waiting.
+    /// Returns the total lateness so far of the slots that are waiting.
     pub(crate) fn waiting(&self, Backlog { slots, time }: Backlog) -> Lateness {
         if slots == 0 {
             return Lateness::default();
         }
-        // On average, they are as late as the slot in the middle.
+        // On average, the slots are as late as the slot in the middle.
         let each = self.shared.recorders.iter().map(|recorder| recorder.waiting(time / 2));
         let (all, threads) =
             each.fold((Lateness::default(), 0), |(all, n), one| (all.plus(one), n + 1));

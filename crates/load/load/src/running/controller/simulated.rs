@@ -41,7 +41,7 @@ struct CommandLine {
     run: RunArgs,
 }
 
-/// A target with data for this number of slots, or for any number.
+/// A target with data for this number of slots, or for any number of slots if `None`.
 struct Nothing(Option<u64>);
 
 impl Backend for Nothing {
@@ -71,32 +71,32 @@ fn set_up(options: &str, most: Option<u64>) -> Setup {
     Setup::new(line.run, &[], |_| Ok(Nothing(most))).unwrap()
 }
 
-/// A simulated connection with its worker.
+/// The state of a simulated connection and its worker.
 enum Connection {
     Free,
-    /// The thread has been granted a slot, and decides about it at this moment.
+    /// The thread has been granted a slot, and decides about it at this time.
     Granted(Grant, Nanos),
-    /// The response to its request arrives at this moment.
+    /// The response to the request of the connection arrives at this time.
     Busy(Flight, Nanos),
     /// The worker has ended.
     Gone,
 }
 
-/// The events of a run. Times are in milliseconds since its start.
+/// The events of a simulated run. Times are in milliseconds since its start.
 #[derive(Clone, Debug, Default)]
 struct Course {
     /// The spans of time in which the target does not respond.
     stalls: Vec<(u64, u64)>,
     /// The spans of time in which the threads do nothing.
     freezes: Vec<(u64, u64)>,
-    /// After each such number of slots, a thread is delayed before it decides about the next slot.
+    /// Each time after this number of slots, a thread is delayed before it decides about the next slot.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
     /// The number of slots for which the target has data.
     most: Option<u64>,
 }
 
-/// The results of a run.
+/// The results of a simulated run.
 struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
@@ -116,7 +116,7 @@ impl Ran {
     }
 }
 
-/// A run in progress.
+/// A simulated run in progress.
 struct Run<'run> {
     course: &'run Course,
     clock: ManualClock,
@@ -124,7 +124,7 @@ struct Run<'run> {
     span: &'run RunSpan,
     connections: Vec<Connection>,
     granted: u64,
-    /// The time at which the thread next reports its CPU time.
+    /// The time at which the thread reports its CPU time next.
     next_beat: Nanos,
 }
 
@@ -137,7 +137,7 @@ impl Run<'_> {
         self.span.start + Duration::from_millis(ms)
     }
 
-    /// The end of the stop that contains a moment, or the moment itself.
+    /// Returns the end of the stop that contains `moment`, or `moment` itself.
     fn after(&self, stops: &[(u64, u64)], moment: Nanos) -> Nanos {
         let inside = |&&(from, to): &&(u64, u64)| (self.at(from)..self.at(to)).contains(&moment);
         stops.iter().find(inside).map_or(moment, |&(_, to)| self.at(to))
@@ -219,7 +219,7 @@ impl Run<'_> {
     }
 }
 
-/// The controller's loop without waiting.
+/// Performs one iteration of the controller's loop without waiting. Returns whether the schedule must end.
 fn controls(
     controller: &mut Controller<'_>,
     messages: &Receiver<Message>,

@@ -1,4 +1,4 @@
-//! Collects the records of a run's threads, adds them up and logs them.
+//! Collects the records of a run's threads, sums them up, and logs them.
 
 use super::checkpoints::{Checkpoint, Checkpoints};
 use super::machine::MachineReading;
@@ -25,7 +25,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
-/// The interval at which everything is collected for the live views.
+/// The interval at which all records are collected for the live views.
 const TICK: Duration = Duration::from_millis(250);
 
 /// The results of a run so far.
@@ -41,7 +41,7 @@ pub(crate) struct RunTotals<'run> {
     /// The backlog at the last checkpoint.
     backlog: Backlog,
     logs: Logs,
-    /// Readings of the machine: at the first checkpoint after the warm-up, and at the end of the schedule.
+    /// Readings of the machine: the first one after the warm-up, and the one at the end of the schedule.
     machine: [Option<MachineReading>; 2],
     /// The ledger at the end of the schedule.
     ended: Option<Ledger>,
@@ -72,14 +72,15 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Makes these labels be reported even if none of their operations has ended.
+    /// Marks these labels as expected: they are reported even if none of their operations has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.collector.expect(labels);
         self.tally.expect(labels);
     }
 
-    /// The time of the next tick. There is also a tick at the end of the warm-up, which separates the results before
-    /// and after it, and at each second of a fleet's load, so that the results of all nodes can be added.
+    /// Returns the time of the next tick. There are additional ticks at the end of the warm-up, which separates the
+    /// results before and after it, and at each second of a fleet's load, so that the results of all nodes can be
+    /// added.
     pub(crate) fn next_tick(&self) -> Nanos {
         let (last, warm) = (self.checkpoints.last.at, self.state.span.recorded_from);
         let member = self.state.member;
@@ -87,7 +88,7 @@ impl<'run> RunTotals<'run> {
         if last < warm { next.min(warm) } else { next }
     }
 
-    /// Collects the records, if it is time. Returns whether this ended a second; `None` if it is not time yet.
+    /// Collects the records if a tick is due. Returns whether this ended a second, or `None` if no tick is due.
     pub(crate) fn tick(&mut self) -> Option<bool> {
         // The clocks of the channel and the pacer may differ slightly.
         (self.state.now() >= self.next_tick()).then(|| {
@@ -97,9 +98,9 @@ impl<'run> RunTotals<'run> {
         })
     }
 
-    /// Collects the records up to now, or up to `until` if that is later.
+    /// Collects the records up to now, or up to `until` if it is later.
     fn collect(&mut self, until: Nanos) {
-        // Outcomes are taken before the clock is read, so that there is an interval for each of them.
+        // Outcomes are taken before the clock is read, so that an interval exists for each of them.
         self.collector.take_outcomes();
         let at = self.state.now().max(until);
         let checkpoint = Checkpoint::new(&self.state, at, self.checkpoints.last.asked);
@@ -120,7 +121,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Adds the interval between a checkpoint and the last one.
+    /// Adds the interval between the checkpoint `before` and the last checkpoint.
     fn add(&mut self, before: &Checkpoint, brief: Brief) {
         let RunTotals { state, checkpoints, .. } = self;
         let (start, recorded_from) = (state.span.start, state.span.recorded_from);
@@ -143,7 +144,7 @@ impl<'run> RunTotals<'run> {
         self.recent.drain(..self.recent.len().saturating_sub(known));
     }
 
-    /// Logs the results collected since the end of the previous second.
+    /// Logs the results that were collected since the end of the previous second.
     fn end_second(&mut self) {
         let before = mem::replace(&mut self.checkpoints.second, self.checkpoints.last.clone());
         let (start, at) = (self.state.span.start, self.checkpoints.last.at);
@@ -166,10 +167,10 @@ impl<'run> RunTotals<'run> {
         self.machine[1] = Some(MachineReading::now());
     }
 
-    /// Collects the rest after the threads have ended, and counts the slots and the time that a late policy took from
-    /// the run.
+    /// Collects the remaining records after the threads have ended. Counts the slots and the time that a late policy
+    /// gave up.
     pub(crate) fn close(&mut self, run_end: &RunEnd, policy: &Policy) {
-        // All responses may arrive before the end of the run, which is one interval after its last slot.
+        // All responses may have arrived before the end of the run, which is one interval after its last slot.
         self.collect(run_end.at);
         self.end_second();
         let (due, warm) = (self.collector.total().due(), &self.checkpoints.warm);
@@ -183,41 +184,41 @@ impl<'run> RunTotals<'run> {
         self.collector.settle(skipped, limit, forfeited);
     }
 
-    /// The confidence intervals of the times up to the end of the last second.
+    /// Returns the confidence intervals of the times up to the end of the last second.
     pub(crate) fn confidence(&self) -> Confidence<'_> {
         Confidence::new(self.collector.total(), &self.over_time)
     }
 
-    /// The CPU time of the load threads since the warm-up.
+    /// Returns the CPU time that the load threads used since the end of the warm-up.
     pub(crate) fn processor(&self) -> Option<CpuTime> {
         let Checkpoints { last, warm, .. } = &self.checkpoints;
         cpu_time::sum(cpu_time::since(&last.processor, &warm.processor))
     }
 
-    /// The use of the machine's CPUs, if it is known.
+    /// Returns the use of the machine's CPUs during the recorded part of the run, if it is known.
     pub(crate) fn meanwhile(&self) -> Option<Meanwhile> {
         let [first, last] = &self.machine;
         last.as_ref()?.meanwhile(first.as_ref()?)
     }
 
-    /// The CPU quota, if it was reached.
+    /// Returns the CPU quota that was reached in the recorded part of the run, if any.
     pub(crate) fn quota(&self) -> Option<Quota> {
         let [first, last] = &self.machine;
         last.as_ref()?.quota(first.as_ref()?)
     }
 
-    /// Ends the logs. Fails if a log is incomplete.
+    /// Ends the logs. Returns an error if a log is incomplete.
     pub(crate) fn end_logs(&mut self) -> anyhow::Result<()> {
         mem::take(&mut self.logs).end()
     }
 
-    /// The pacer's ledger. After the end of the schedule, this is the ledger at the end.
+    /// Returns the pacer's ledger, or, after the end of the schedule, the ledger at that end.
     fn ledger(&self) -> Ledger {
         self.ended.unwrap_or_else(|| self.state.pacer().ledger())
     }
 
-    /// The slots that are due but have not started. After the end of the schedule, no more slots fall due. In a closed
-    /// loop, no slot is due before a worker is free.
+    /// Returns the slots that are due but have not started. After the end of the schedule, no more slots fall due. In
+    /// a closed loop, no slot is due before a worker is free.
     fn backlog_now(&self) -> Backlog {
         let (ledger, unstarted) = (self.ledger(), self.tally.unstarted);
         match self.ended {
@@ -228,7 +229,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Creates a snapshot of the run. `note` describes the effect of the last key.
+    /// Creates a snapshot of the run. `note` is the text for the status line: the effect of the last key.
     pub(crate) fn snapshot(&self, phase: Phase, note: &str) -> Snapshot {
         let RunTotals { state, .. } = self;
         let (span, pacer) = (state.span, state.pacer());
@@ -255,7 +256,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// The lateness so far of the slots that are waiting and have not been counted.
+    /// Returns the total lateness so far of the slots that are waiting and have not been counted.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),
@@ -263,7 +264,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// The requested rate in the last second. During the warm-up, this is the current rate.
+    /// Returns the requested rate in the last second, or, during the warm-up, the current rate.
     fn asked_hz(&self) -> f64 {
         let second: Duration = self.recent.iter().map(Interval::length).sum();
         if second.is_zero() {
@@ -272,7 +273,7 @@ impl<'run> RunTotals<'run> {
         self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
     }
 
-    /// Whether more than `most` requests have failed.
+    /// Returns whether more than `most` requests have failed.
     pub(crate) fn has_failed_more_than(&self, most: f64) -> bool {
         float(self.tally.failed()) > most
     }

@@ -22,32 +22,32 @@ Examples, from any machine:
   nanopace fleet report checkout --html checkout.html --fail-if \"p99 response < 50ms\"
 The variable NANOPACE_STORE can have the address of the store.";
 
-/// The commands.
+/// The commands of `nanopace fleet`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Show the load, the nodes and the account of a run so far
+    /// Show the load and the nodes of a run, and how many slots were started so far
     Status {
         #[command(flatten)]
         run: RunAt,
-        /// Show the status each second until the run is over
+        /// Print the status each second until the run is over
         #[arg(long, conflicts_with = "json")]
         watch: bool,
         #[command(flatten)]
         json: Json,
     },
-    /// Change the rate of the whole fleet; the load ends at the same time as before
+    /// Change the rate of the whole fleet; the end of the load stays the same
     Rate {
         #[command(flatten)]
         run: RunAt,
-        /// New rate, as in 20k/s, 300/min or 5000
+        /// Set this rate, as in 20k/s, 300/min or 5000
         #[arg(allow_hyphen_values = true)]
         rate: Rate,
     },
-    /// Replace the load of the whole fleet by a shape
+    /// Replace the load of the whole fleet with a shape
     Shape {
         #[command(flatten)]
         run: RunAt,
-        /// New load, as in "ramp 100/s..5k/s 30s, hold 60s" [see: help shapes]
+        /// Set this load, as in "ramp 100/s..5k/s 30s, hold 60s" [see: help shapes]
         shape: WrittenShape,
     },
     /// Pause the load of the whole fleet
@@ -60,7 +60,7 @@ pub(crate) enum FleetCommand {
     Report(ReportArgs),
 }
 
-/// The options of the report.
+/// The options of `nanopace fleet report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
@@ -69,15 +69,15 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) json: Json,
 
-    /// Write a self-contained HTML report with charts of all nodes together
+    /// Write a self-contained HTML report with charts of all nodes combined
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write a CSV line per second (or per 2, 4, ... in long runs); with -, the text goes to standard error
+    /// Write a CSV line per second (or per 2, 4, ... s in long runs); with -, the text goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Exit with status 3 unless this holds for all nodes together, as in "p99 response < 50ms"; repeatable
+    /// Exit with status 3 unless this holds for all nodes combined, as in "p99 response < 50ms"; repeatable
     #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
     pub(crate) fail_if: Vec<Criterion>,
 }
@@ -94,7 +94,7 @@ pub(crate) struct RunAt {
 }
 
 impl RunAt {
-    /// The address of the run.
+    /// Returns the address of the run.
     pub(crate) fn address(&self) -> anyhow::Result<RunAddress> {
         RunAddress::new("--store", self.store.as_deref(), &self.name)
     }

@@ -1,5 +1,5 @@
-//! Shows a fleet while it runs, for `nanopace fleet status --watch`: a full view each second on a terminal, or one line
-//! each second elsewhere.
+//! Shows a fleet while it runs, for `nanopace fleet status --watch`. Each second, a terminal gets a full view, and
+//! any other output gets one line.
 
 use crate::console::human;
 use crate::judged::whole;
@@ -21,22 +21,22 @@ use std::time::Duration;
 /// The interval at which nodes report their results.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// If the store was emptied, the nodes fill it again within this number of looks.
+/// The number of looks within which the nodes fill a store again that was emptied.
 const PATIENCE: u32 = 5;
 
-/// The number of columns and rows if the terminal does not report its size.
+/// The numbers of columns and rows if the terminal does not report its size.
 const USUAL_SIZE: (u16, u16) = (80, 24);
 
-/// The state of a fleet at one moment.
+/// The state of a fleet at one point in time.
 #[derive(Debug)]
 struct FleetView {
     status: Status,
-    /// The results of the last second.
+    /// The results of all nodes in the last second.
     last: Option<Done>,
     all: OperationStats,
 }
 
-/// Shows a run until it is over. If the store does not respond for a while, waits for it.
+/// Shows a run until it is over. If the store does not respond, waits for it for a limited time.
 pub(super) fn show(control: &Control, at: &RunAddress) -> anyhow::Result<io::Result<()>> {
     let is_terminal = io::stdout().is_terminal();
     let mut tellings = Tellings::default();
@@ -74,20 +74,20 @@ fn look(control: &Control, name: &str, tellings: &mut Tellings) -> Result<FleetV
 }
 
 impl FleetView {
-    /// The figures of the last second; `None` if the run is over.
+    /// Returns the figures of the last second, or `None` if the run is over.
     fn last_second(&self) -> Option<Pace<'_>> {
         let last = self.last.as_ref().filter(|_| !self.status.run.has_ended)?;
         Some(Pace::of(last, &self.status.run.shape.parse().ok()?))
     }
 
-    /// The figures of the run so far.
+    /// Returns the figures since the start of the run.
     fn so_far(&self) -> Option<Pace<'_>> {
         let [asked_hz, achieved_hz] = whole::rates(self.status.account.as_ref()?);
         Some(Pace { asked_hz, achieved_hz, stats: &self.all })
     }
 }
 
-/// Displays a line for an output that is not a terminal, or the whole status if the run is over.
+/// Displays one line for an output that is not a terminal, or the whole status if the run is over.
 struct FleetLine<'fleet>(&'fleet FleetView);
 
 impl Display for FleetLine<'_> {
@@ -139,7 +139,7 @@ fn add(line: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Writes over the previous text, as far as there is room.
+/// Overwrites the previous text on the terminal. Lines and columns that do not fit are cut off.
 fn redraw(text: &str) -> io::Result<()> {
     let size = terminal::size().ok().filter(|(columns, rows)| columns.min(rows) > &0);
     let (columns, rows) = size.unwrap_or(USUAL_SIZE);
@@ -153,7 +153,7 @@ fn redraw(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Reads the state of a run, and its account once it has started.
+/// Reads the state of a run, and its account if it has started.
 pub(crate) fn status(control: &Control, name: &str) -> Result<Status, FleetError> {
     let run = control.status()?;
     let account = run.has_started.then(|| control.account()).transpose()?;

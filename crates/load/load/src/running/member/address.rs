@@ -5,21 +5,21 @@ use anyhow::{Context, anyhow};
 use nanopace_fleet::FleetError;
 use std::env;
 
-/// The environment variable with the store's address. With it, a password need not be on a command line.
+/// The environment variable with the address of the store. It avoids a password on the command line.
 pub(crate) const VARIABLE: &str = "NANOPACE_STORE";
 
-/// A run, and the store that it uses.
+/// A run, and the store that holds its state.
 #[derive(Clone, Debug)]
 pub(crate) struct RunAddress {
-    /// The store's URL with its password, which must never be shown.
+    /// The store's URL, including its password. It must never be shown.
     url: String,
     /// The name of the run.
     pub(crate) name: String,
 }
 
 impl RunAddress {
-    /// Creates the address of the run `name`. The store is that of the option, or otherwise that of the environment
-    /// variable.
+    /// Creates the address of the run `name`. The store is the one that the option names, or otherwise the one in the
+    /// environment variable.
     pub(crate) fn new(option: &str, url: Option<&str>, name: &str) -> anyhow::Result<RunAddress> {
         let url = url.map(str::to_owned).or_else(|| env::var(VARIABLE).ok());
         let url = url.with_context(|| {
@@ -28,12 +28,12 @@ impl RunAddress {
         Ok(RunAddress { url, name: name.to_owned() })
     }
 
-    /// The store's URL for connecting, including the password.
+    /// Returns the store's URL for connecting, including its password.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Describes an error in terms of the command line, in one line.
+    /// Describes an error in terms of command-line options, as one line.
     pub(crate) fn told(&self, error: FleetError) -> anyhow::Error {
         let (store, name) = (without_password(&self.url), &self.name);
         match error {
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// The features of the fleet crate have other names, which users of this crate cannot enable.
+    /// The features of the fleet crate have different names, which users of this crate cannot enable.
     #[test]
     fn a_feature_that_is_missing_has_the_name_that_it_has_here() {
         let run = RunAddress { url: "rediss://host/".into(), name: "checkout".into() };

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use nanopace_fleet::WhenBlind;
 use std::time::Duration;
 
-/// The options that make a run a node of a fleet.
+/// The options of `nanopace run` that make the process a node of a fleet.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Fleet")]
 pub(crate) struct FleetArgs {
@@ -16,36 +16,36 @@ pub(crate) struct FleetArgs {
     )]
     pub(crate) fleet: Option<String>,
 
-    /// Join the run with this name; a node without its own load uses the load of the run
+    /// Join the run with this name; a node that gives no load of its own uses the load of that run
     #[arg(long = "run", value_name = "NAME")]
     pub(crate) run_name: Option<String>,
 
-    /// Wait for this many nodes before the run starts [default: 1]
+    /// Wait for this number of nodes before the run starts [default: 1]
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
-    /// Wait this long for the other nodes, then leave
+    /// Wait this long for the other nodes, then give up
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
     pub(crate) join_timeout: Duration,
 
-    /// Claim slots for at least this time at once, 1ms to 10s; longer frames cost the store less [default: 100ms]
+    /// Claim slots in frames of at least this time, 1ms to 10s; longer frames load the store less [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
     pub(crate) frame: Option<Duration>,
 
-    /// Continue for this long without the store
+    /// Continue to send for this long while the store is unreachable
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// After --blind, hold the load until the store is back, or stop
+    /// When --blind is over, hold the load until the store is reachable again, or stop
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 
-    /// Whether the options contain a load.
+    /// Whether the command line or the configuration defines a load.
     #[arg(skip)]
     pub(crate) gives_load: bool,
 }
 
-/// The action of a node that has had no connection to the store for too long.
+/// What a node does when it has had no connection to the store for longer than `--blind`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Then {
     Hold,
@@ -67,5 +67,5 @@ fn frame(text: &str) -> Result<Duration, String> {
     is_frame.then_some(time).ok_or_else(|| "write a time from 1ms to 10s".to_owned())
 }
 
-/// The options that define a load.
+/// The names of the options that define a load.
 pub(crate) const LOAD: [&str; 5] = ["rate", "shape", "duration", "arrivals", "seed"];

@@ -1,10 +1,10 @@
-//! Adds up the times of the parts of responses during the run. Each report to the fleet contains all of them.
+//! Sums up the times of the parts of responses during the run. Each report to the fleet contains the sum.
 
 use crate::load::own_times::{self, OwnTimes};
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Formatter};
 
-/// Takes new times from the target, and adds them to the earlier ones.
+/// Takes new times from the target and adds them to the earlier times.
 pub(crate) struct PartTimes {
     take: Box<dyn Fn() -> Vec<OwnTimes>>,
     sum: RefCell<Vec<OwnTimes>>,
@@ -15,7 +15,7 @@ impl PartTimes {
         PartTimes { take: Box::new(take), sum: RefCell::default() }
     }
 
-    /// All times so far.
+    /// Returns all times up to now.
     pub(crate) fn all(&self) -> Vec<OwnTimes> {
         let mut sum = self.sum.borrow_mut();
         own_times::add(&mut sum, (self.take)());

@@ -7,7 +7,7 @@ use clap::Args;
 use hyper::Uri;
 use std::time::Duration;
 
-/// The collector that metrics are sent to, and the interval.
+/// The options about the collector that metrics are sent to, and about the interval.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub(crate) struct PushArgs {
@@ -15,19 +15,19 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "URL", value_parser = url)]
     pub(crate) otlp: Option<Uri>,
 
-    /// Send metrics this often, and at the end
+    /// Send metrics at this interval, and at the end of the run
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, requires = "otlp")]
     pub(crate) otlp_interval: Duration,
 }
 
-/// The shortest interval. Within a shorter one, the figures do not change.
+/// The shortest interval that `--otlp-interval` accepts. The figures are not updated more often.
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// The path of metrics in the protocol.
+/// The path at which collectors accept metrics.
 const PATH: &str = "/v1/metrics";
 
 impl PushArgs {
-    /// The collector that metrics are sent to, if there is one.
+    /// Returns the collector that metrics are sent to, if there is one.
     pub(crate) fn collector(&self) -> anyhow::Result<Option<Collector>> {
         self.otlp.clone().map(Collector::new).transpose()
     }

@@ -1,4 +1,4 @@
-//! Sends messages to a collector. Each message has its own connection.
+//! Sends messages to a collector of metrics. Each message uses a new connection.
 
 use crate::net::tls::{Connector, Name};
 use crate::net::trust::Trust;
@@ -18,10 +18,10 @@ use tokio::net::TcpStream;
 use tokio::select;
 use tokio::time::timeout;
 
-/// The longest time that sending a message may take, including name resolution and connecting.
+/// The maximum time for sending a message, including name resolution and connecting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The length in bytes of the longest response that is read.
+/// The maximum number of bytes of a response that are read.
 const LONGEST: usize = 64 * 1024;
 
 /// A collector that accepts metrics.
@@ -35,7 +35,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Creates the collector at a URL, which must have the scheme http or https and a host.
+    /// Creates a collector from its URL. Returns an error unless the URL has the scheme http or https and a host.
     pub(super) fn new(url: Uri) -> anyhow::Result<Collector> {
         let host = url.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -46,11 +46,11 @@ impl Collector {
         Ok(Collector { url, host, port, tls })
     }
 
-    /// Sends a message. Fails unless the collector accepts all of it.
+    /// Sends a message. Returns an error unless the collector accepts all of it.
     pub(super) async fn send(&self, message: Vec<u8>) -> anyhow::Result<()> {
         let sent = timeout(PATIENCE, self.send_at_leisure(message)).await;
         let sent = sent.unwrap_or_else(|_| Err(anyhow::anyhow!("no answer within 5 s")));
-        // The message does not contain the URL, because its query may contain a key.
+        // The error does not contain the URL, because its query may contain a key.
         sent.with_context(|| format!("{}:{} has not taken the metrics", self.host, self.port))
     }
 
@@ -70,8 +70,8 @@ impl Collector {
     {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let answered = async { judge(sender.send_request(self.request(message)?).await?).await };
-        // The connection makes progress only while it is polled. The request reports an error of the connection, unless
-        // it already has a response.
+        // The connection makes progress only while it is polled. If the connection fails, the request reports the
+        // error, unless it already has a response.
         let driven = async {
             let _ = connection.await;
             pending().await
@@ -93,7 +93,8 @@ impl Collector {
     }
 }
 
-/// Checks whether the collector has accepted everything. A response with a success status can still reject a part.
+/// Checks whether the collector has accepted the whole message. A response with a success status can still reject a
+/// part of it.
 async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     let status = answer.status();
     if !status.is_success() {
@@ -101,7 +102,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     }
     let body = Limited::new(answer.into_body(), LONGEST).collect().await;
     let body = body.map_err(|error| anyhow::anyhow!(error))?.to_bytes();
-    // A body that is not a message of this type counts as empty.
+    // A body that cannot be decoded as this type counts as empty.
     let answer = ExportMetricsServiceResponse::decode(body).unwrap_or_default();
     let partial = answer.partial_success.unwrap_or_default();
     let (rejected, why) = (partial.rejected_data_points, partial.error_message);
@@ -109,7 +110,7 @@ async fn judge(answer: Response<Incoming>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replaces control characters in the text of another program, so that it is one line and harmless to a terminal.
+/// Replaces control characters in a text from another program. The result is one line that is harmless to a terminal.
 fn one_line(text: &str) -> String {
     text.chars().take(200).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

@@ -1,5 +1,5 @@
-//! Tests the verdict if it is known which side was stopped. A load thread, its machine and a target are simulated in
-//! virtual time; the records are real.
+//! Tests the verdict on runs for which it is known which side was stopped. A load thread, its machine and a target
+//! are simulated in virtual time. The records are real.
 
 use super::recorder::{Flight, Recorder};
 use crate::console::human::float;
@@ -16,7 +16,7 @@ use nanopace::{ManualClock, Nanos, Pacer, Rate};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A span of time, in milliseconds.
+/// A span of time in milliseconds in which one side is stopped.
 type Stop = (u64, u64);
 
 /// The parameters of a run. Times are in milliseconds.
@@ -24,21 +24,21 @@ type Stop = (u64, u64);
 struct Cause {
     per_second: u64,
     connections: usize,
-    /// The time that the target needs for a request.
+    /// The time that the target needs for each request.
     service: u64,
     target_stops: &'static [Stop],
     generator_stops: &'static [Stop],
     /// Whether the target is in the same process.
     is_embedded: bool,
-    /// How long the thread waits for the CPU each time it wakes.
+    /// The time for which the thread waits for the CPU each time it wakes.
     queued: u64,
-    /// How long a call rests between its first and its second request; zero if it sends only one request.
+    /// The time for which a call rests between its first and its second request. Zero if it sends only one request.
     think: u64,
     /// The end of the schedule.
     end: u64,
 }
 
-/// No side is stopped, and three quarters of the connections are busy.
+/// Neither side is stopped, and three quarters of the connections are busy.
 const USUAL: Cause = Cause {
     per_second: 500,
     connections: 16,
@@ -51,7 +51,7 @@ const USUAL: Cause = Cause {
     end: 8_000,
 };
 
-/// The time that it takes to handle a response or a start.
+/// The time that the thread needs to handle a response or a start.
 const STEP: Duration = Duration::from_micros(10);
 
 fn ms(ms: u64) -> Duration {
@@ -62,7 +62,7 @@ fn at(at_ms: u64) -> Nanos {
     Nanos::ZERO + ms(at_ms)
 }
 
-/// The time at which work of this length ends if it begins at `from`. No work is done during stops.
+/// Returns the time at which `work` ends that begins at `from`. No work is done during stops.
 fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos {
     stops.fold(from + work, |done, (stop, go)| {
         if at(go) <= from || at(stop) >= done { done } else { done + (at(go) - at(stop).max(from)) }
@@ -102,7 +102,7 @@ impl Thread<'_> {
         Nanos::from_nanos(self.next_slot * 1_000_000_000 / self.cause.per_second)
     }
 
-    /// Advances the time to `moment`, or to the end of the stop that contains it.
+    /// Advances the clock to `moment`, or to the end of the stop that contains `moment`.
     fn go_to(&self, moment: Nanos) {
         let stops = self.cause.generator_stops.iter();
         let inside = |(stop, go): &&Stop| (at(*stop)..at(*go)).contains(&moment);
@@ -110,7 +110,7 @@ impl Thread<'_> {
         self.clock.advance(moment - self.pacer.now());
     }
 
-    /// Does one step of work, which takes longer if the thread is stopped.
+    /// Does one step of work. It takes longer if the thread is stopped.
     fn work(&mut self) {
         self.go_to(self.pacer.now() + STEP);
         self.processor.had += STEP;
@@ -171,7 +171,7 @@ impl Thread<'_> {
         true
     }
 
-    /// The time at which the response to a request that is sent now arrives.
+    /// Returns the time at which the response arrives to a request that is sent now.
     fn answer(&mut self, now: Nanos) -> Nanos {
         let Cause { service, target_stops, generator_stops, is_embedded, .. } = self.cause;
         let shared = generator_stops.iter().filter(|_| is_embedded);
@@ -186,7 +186,7 @@ impl Thread<'_> {
         }
     }
 
-    /// Runs to the end of the schedule, counts the slots that have not started, and waits for responses.
+    /// Runs to the end of the schedule, counts the slots that have not started, and waits for the missing responses.
     fn run(&mut self) {
         while self.pacer.now() < at(self.cause.end) || !self.in_flight.is_empty() {
             self.sleep();
@@ -230,7 +230,7 @@ fn stats(cause: Cause) -> OperationStats {
     stats
 }
 
-/// The verdict on a run, and the statistics on which it is based.
+/// Returns the verdict on a run, and the statistics that it is based on.
 fn verdict(cause: Cause) -> (Verdict, OperationStats) {
     let stats = stats(cause);
     let ratio = float(stats.started()) / float(stats.due());
@@ -238,7 +238,7 @@ fn verdict(cause: Cause) -> (Verdict, OperationStats) {
 }
 
 /// Loads that are easy, almost too much for their connections, and large; loads for which other programs use the CPU
-/// each time the thread wakes; and a load whose target is stopped whenever the generator is.
+/// each time the thread wakes; and a load whose target is stopped whenever the generator is stopped.
 const LOADS: [Cause; 7] = [
     USUAL,
     EASY,
@@ -286,7 +286,7 @@ fn the_verdict_names_the_stopped_side() {
     }
 }
 
-/// Each time the thread wakes, it waits so long for the CPU that it reduces a backlog only slowly.
+/// Loads for which the thread waits so long for the CPU at each wake-up that it reduces a backlog only slowly.
 const SATURATED: [Cause; 4] = [
     Cause { queued: 4, ..EASY },
     Cause { queued: 8, ..USUAL },
@@ -326,7 +326,7 @@ fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
     let slow = Cause { per_second: 50, service: 300, connections: 100, end: 1_000, ..USUAL };
     let (found, stats) = verdict(Cause { generator_stops: &[(1_100, 2_000)], ..slow });
     let (answers, most) = stats.stopped;
-    // These are the requests that were sent in the last 200 ms.
+    // Only the requests that were sent in the last 200 ms were awaited during the stop.
     assert!(found == OnSchedule && answers == 10, "{found:?}: {answers}");
     assert!(ms(880) <= most && most <= ms(900), "{most:?}");
     assert_eq!(verdict(slow).1.stopped.0, 0);
@@ -334,7 +334,7 @@ fn a_stop_after_the_end_is_in_the_service_times_and_reported() {
 
 #[test]
 fn a_load_that_is_too_much_is_whose_time_it_takes() {
-    // Over these connections, the target can respond to 400 requests per second.
+    // With these connections, the target can respond to 400 requests per second.
     let slow = Cause { service: 40, ..USUAL };
     // The target could respond to 2000 requests per second, but each response waits 3 ms for the CPU.
     let starved = Cause { service: 1, connections: 2, queued: 3, ..USUAL };
@@ -346,13 +346,13 @@ fn a_load_that_is_too_much_is_whose_time_it_takes() {
         assert!(stats.queued / answers >= ms(cause.queued) / 2, "{:?}", stats.queued);
         let Lateness { generator, queued, .. } = stats.lateness;
         assert!(queued <= generator, "{cause:?}: {:?}", stats.lateness);
-        // This includes the slots that never start.
+        // The lateness includes that of slots that never start.
         let is_starved = cause.queued > 0;
         assert!(!is_starved || queued > 0.9 * generator, "{:?}", stats.lateness);
     }
 }
 
-/// 50 calls per second that rest for a second.
+/// 50 calls per second, each of which rests for a second.
 const THINKING: Cause =
     Cause { per_second: 50, service: 5, think: 1_000, connections: 100, ..USUAL };
 
@@ -365,7 +365,7 @@ fn think_times_are_neither_the_targets_nor_the_generators_doing() {
         (Cause { end: 900, ..few }, ThinkTimes),
         (Cause { target_stops: ONCE, ..THINKING }, TargetBehind),
         (Cause { generator_stops: ONCE, ..THINKING }, GeneratorBehind),
-        // There would be enough connections if the target responded at once.
+        // If the target responded at once, there would be enough connections.
         (Cause { service: 500, connections: 60, ..THINKING }, TargetBehind),
     ] {
         let (found, stats) = verdict(cause);
@@ -378,7 +378,7 @@ fn a_request_after_a_think_time_is_late_by_the_generator_and_awaits_no_answer() 
     let (found, stats) =
         verdict(Cause { end: 1_000, generator_stops: &[(1_200, 3_200)], ..THINKING });
     assert_eq!(found, GeneratorBehind, "{:?}", stats.lateness);
-    // These think times began before the stop, and should have ended during it.
+    // These think times began before the stop and should have ended during it.
     let (rests, seconds) = (stats.think_times, stats.lateness.generator);
     assert!(rests.over == 50 && (39..=41).contains(&rests.late), "{rests:?}");
     assert!(ms(1_990) <= rests.most && rests.most <= ms(2_000), "{rests:?}");

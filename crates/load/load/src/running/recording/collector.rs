@@ -11,7 +11,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Collects the records of all threads.
+/// Collects the records of all load threads.
 #[derive(Debug)]
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
@@ -20,23 +20,23 @@ pub(crate) struct Collector<'run> {
     constant_hz: Option<f64>,
     /// Whether gaps between slots can be judged, because these lie evenly around the load.
     is_even: bool,
-    /// The statistics collected last.
+    /// The statistics that were collected last.
     interval: OperationStats,
-    /// The statistics collected in the current second.
+    /// The statistics that were collected in the current second.
     second: OperationStats,
     last_second: OperationStats,
-    /// The statistics up to the current second.
+    /// The statistics up to the start of the current second.
     total: OperationStats,
-    /// Empty statistics that are swapped with the statistics of a recorder.
+    /// Empty statistics, which are swapped with the statistics of a recorder.
     spare: OperationStats,
     gaps: Gaps,
     /// The intervals between starts, for Poisson arrivals.
     intervals: Option<Intervals>,
     /// The outcomes that were taken last.
     outcomes: Vec<Outcome>,
-    /// Empty outcomes that are swapped with the outcomes of a recorder.
+    /// An empty list of outcomes, which is swapped with that of a recorder.
     spare_outcomes: Vec<Outcome>,
-    /// Starts that were collected but have not been judged, because an earlier start may still arrive.
+    /// The starts that were collected but not judged yet, because an earlier start may still arrive.
     starts: Vec<Nanos>,
 }
 
@@ -76,7 +76,7 @@ impl<'run> Collector<'run> {
         self.total.labels.expect(labels);
     }
 
-    /// Takes the outcomes of slots since the last call. All these slots are due by now.
+    /// Takes the outcomes of slots that were recorded since the last call. All these slots are due by now.
     pub(crate) fn take_outcomes(&mut self) {
         self.outcomes.clear();
         for recorder in self.recorders {
@@ -85,12 +85,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// The outcomes that were taken last.
+    /// Returns the outcomes that [`take_outcomes`](Collector::take_outcomes) took last.
     pub(crate) fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
 
-    /// Collects what was recorded since the last call.
+    /// Collects the statistics that were recorded since the last call, and returns them.
     pub(crate) fn collect(&mut self) -> &OperationStats {
         self.judge_starts();
         self.interval.clear();
@@ -103,7 +103,7 @@ impl<'run> Collector<'run> {
         &self.interval
     }
 
-    /// Ends the current second, and returns its statistics.
+    /// Ends the current second. Returns its statistics.
     pub(crate) fn end_second(&mut self) -> &OperationStats {
         self.total.add(&self.second);
         mem::swap(&mut self.second, &mut self.last_second);
@@ -112,7 +112,7 @@ impl<'run> Collector<'run> {
     }
 
     /// Attributes the lateness of slots that were skipped after the last start. Slots that are later than `limit` are
-    /// skipped, and the schedule ends at `end`, which is now.
+    /// skipped. The schedule ends at `end`, which is now.
     pub(crate) fn look_at_last_skipped(&self, limit: Duration, end: Nanos) {
         let before = self.recorders.iter().map(|recorder| recorder.skipped()).max();
         let slots = self.pacer.ledger().skipped.saturating_sub(before.unwrap_or_default());
@@ -126,41 +126,41 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// Counts what a late policy took from the run: `skipped` slots, which were later than `limit`, and the time
-    /// `forfeited`.
+    /// Counts the slots and the time that a late policy gave up: `skipped` slots, which were later than `limit`, and
+    /// the time `forfeited`.
     pub(crate) fn settle(&mut self, skipped: u64, limit: Duration, forfeited: Duration) {
         self.total.skipped(skipped, limit);
         self.total.forfeited(forfeited);
     }
 
-    /// Changes the load. The gap between the starts before and after the change is not judged.
+    /// Changes the load. The gap between the last start before the change and the first one after it is not judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;
         change(&self.pacer);
-        // Starts between these two calls may belong to either load.
+        // Starts between the two calls may belong to either load.
         self.take_starts();
         self.starts.clear();
         self.gaps.cut();
         self.intervals.iter_mut().for_each(Intervals::cut);
     }
 
-    /// The statistics up to the end of the last second.
+    /// Returns the statistics up to the end of the last second.
     pub(crate) fn total(&self) -> &OperationStats {
         &self.total
     }
 
-    /// The gap quality of the starts collected so far.
+    /// Returns how even the gaps between the starts collected so far are.
     pub(crate) fn gap_quality(&self) -> Option<Quality> {
         self.gaps.quality()
     }
 
-    /// How random the starts collected so far are, if Poisson arrivals were requested.
+    /// Returns how random the starts collected so far are, or `None` if Poisson arrivals were not requested.
     pub(crate) fn randomness(&self) -> Option<Randomness> {
         self.intervals.as_ref().and_then(Intervals::randomness)
     }
 
-    /// Judges the gaps between the starts of all threads, in order of time.
+    /// Judges the gaps between the starts of all threads, in chronological order.
     fn judge_starts(&mut self) {
         // No start up to this moment can come later.
         let complete_until = self.take_starts();
@@ -240,8 +240,8 @@ mod tests {
     const END_MS: u64 = 2_000;
     const TICK_MS: u64 = 250;
 
-    /// Simulates a run of 100/s on one connection without responses from 0.5 s to 1.5 s, or to the end. The records are
-    /// collected at each tick, as the controller does.
+    /// Simulates a run of 100/s on one connection. There are no responses from 0.5 s to 1.5 s, or to the end. The
+    /// records are collected at each tick, as the controller does.
     fn stalled(until_ms: u64) -> OverTime {
         let clock = ManualClock::new();
         let rate = Rate::per_second(100).unwrap();
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// The longest response time of the requests that were due in each interval, in ms.
+    /// Returns the longest response time, in ms, of the requests that were due in each interval.
     fn longest(over_time: &OverTime) -> Vec<u64> {
         let longest = |interval: &Interval| interval.due.responses().times.max() / 1_000_000;
         over_time.intervals().iter().map(longest).collect()
@@ -314,7 +314,7 @@ mod tests {
         let all = stalled(u64::MAX);
         let unstarted = |interval: &Interval| interval.due.ended(Ending::Unstarted);
         let unstarted: Vec<_> = all.intervals().iter().map(unstarted).collect();
-        // The first of these slots is in flight, and counts as unfinished.
+        // The first of these slots is in flight and counts as unfinished.
         assert_eq!(unstarted, [0, 0, 24, 25, 25, 25, 25, 25]);
         assert_eq!(all.intervals()[2].due.ended(Ending::Unfinished), 1);
         for (longest, expected) in longest(&all)[2..].iter().zip([1_500, 1_250, 1_000, 750]) {

@@ -1,4 +1,4 @@
-//! Tracks the operations of a thread that are in flight, so that they can be counted without the help of the thread.
+//! Tracks the operations in flight of a thread, so that they can be counted even if the thread is stuck.
 
 use crate::recorded::last_poll::Sent;
 use crate::recorded::lateness::Start;
@@ -6,27 +6,27 @@ use crate::recorded::outcome::{Ending, Outcome};
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// An operation that has started.
+/// An operation that has started and not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
-    /// The start with a target that responds at once, if calls rest.
+    /// The start with a target that responds at once, or `None` if calls do not rest.
     pub(super) beside: Option<Start>,
     pub(super) is_recorded: bool,
-    /// The time at which the last request was sent.
+    /// The time at which the last request of the operation was sent.
     pub(super) sent: Sent,
-    /// How long the schedule had been paused in total when the operation started.
+    /// The total time for which the schedule had been paused before the operation started.
     pub(super) paused: Duration,
-    /// The time before `sent` for which the target was busy or the call rested.
+    /// The time, up to `sent`, for which the target was busy or the call rested.
     pub(super) busy: Duration,
-    /// The part of this time for which the call rested.
+    /// The part of `busy` for which the call rested.
     pub(super) rested: Duration,
-    /// The end of the current rest, if the call rests.
+    /// The end of the current rest, or `None` if the call does not rest.
     pub(super) rests_until: Option<Nanos>,
 }
 
-/// The operations in flight. Each operation has a place until it ends.
+/// The operations in flight. Each operation has a place (an index) until it ends.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     places: Vec<Option<Begun>>,
@@ -34,7 +34,7 @@ pub(super) struct InFlight {
 }
 
 impl Begun {
-    /// The outcome of the operation.
+    /// Returns the outcome of an operation that ended at `end`.
     pub(super) fn outcome(&self, end: Nanos, ending: Ending) -> Outcome {
         let &Begun { intended_start, start, .. } = self;
         Outcome {
@@ -48,7 +48,7 @@ impl Begun {
 }
 
 impl InFlight {
-    /// Adds an operation, and returns its place.
+    /// Adds an operation. Returns its place.
     pub(super) fn add(&mut self, begun: Begun) -> usize {
         let place = self.free.pop().unwrap_or(self.places.len());
         if place == self.places.len() {
@@ -58,29 +58,29 @@ impl InFlight {
         place
     }
 
-    /// The operation at this place, unless it has been given up.
+    /// Returns the operation at this place, or `None` if it has been given up.
     pub(super) fn at(&mut self, place: usize) -> Option<&mut Begun> {
         self.places.get_mut(place)?.as_mut()
     }
 
-    /// All operations in flight.
+    /// Returns all operations in flight.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Begun> {
         self.places.iter().flatten()
     }
 
-    /// All operations in flight.
+    /// Returns all operations in flight, mutably.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Begun> {
         self.places.iter_mut().flatten()
     }
 
-    /// Removes the operation at this place. `None` if all operations were given up before.
+    /// Removes the operation at this place. Returns `None` if all operations were given up before.
     pub(super) fn end(&mut self, place: usize) -> Option<Begun> {
         let begun = self.places[place].take()?;
         self.free.push(place);
         Some(begun)
     }
 
-    /// Gives up all operations. Their places do not become free, because the operations may still end.
+    /// Gives up and returns all operations. Their places stay occupied, because the operations may still end.
     pub(super) fn give_up(&mut self) -> Vec<Begun> {
         self.places.iter_mut().filter_map(Option::take).collect()
     }

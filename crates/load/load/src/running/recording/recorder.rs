@@ -16,13 +16,13 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The record of one thread. Besides the thread, only the collector accesses it, from time to time.
+/// The record of one load thread. The collector also accesses it, from time to time.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     clock: Pacer,
     record: Mutex<Record>,
-    /// The burst line of all threads, if the strictness needs one. It is locked while the record is locked, never the
-    /// other way round.
+    /// The burst line of all threads, if the strictness is above 1. It is locked only while the record is locked, and
+    /// the record is never locked while the burst line is.
     burst: Option<Arc<Mutex<BurstLine>>>,
 }
 
@@ -37,9 +37,9 @@ struct Record {
     /// The number of connections of the thread.
     count: usize,
     connections: IdealConnections,
-    /// Ideal connections to a target that responds at once; `None` until a call rests.
+    /// The ideal connections to a target that responds at once, or `None` before a call rests for the first time.
     beside: Option<IdealConnections>,
-    /// The number of connections that are being opened outside of calls.
+    /// The number of connections that are being opened outside calls.
     opening: usize,
     moved: ScheduleShift,
     last_poll: LastPoll,
@@ -48,8 +48,8 @@ struct Record {
 }
 
 impl Recorder {
-    /// Creates an empty record for each thread. `connections` are the numbers of connections, and times are read from
-    /// the clock of `pacer`. `gives_up` says whether a late policy of the pacer may give slots up.
+    /// Creates an empty record for each thread. `connections` lists the number of connections of each thread. Times
+    /// are read from the clock of `pacer`. `gives_up` is whether a late policy of the pacer may give up slots.
     pub(crate) fn all(pacer: &Pacer, connections: &[usize], gives_up: bool) -> Vec<Arc<Recorder>> {
         let burst = BurstLine::new(pacer.strictness()).map(|line| Arc::new(Mutex::new(line)));
         let each = connections.iter();
@@ -131,7 +131,7 @@ impl Recorder {
         (now, place)
     }
 
-    /// Records that the call at this place rests from now until `until`, and sends nothing in this time.
+    /// Records that the call at this place rests from now until `until`. It sends nothing in this time.
     pub(crate) fn rest(&self, place: usize, until: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -148,7 +148,7 @@ impl Recorder {
         }
     }
 
-    /// Records that the call at this place continues. Returns the time.
+    /// Records that the call at this place continues. Returns the current time.
     pub(crate) fn go_on(&self, place: usize) -> Nanos {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -162,8 +162,8 @@ impl Recorder {
         now
     }
 
-    /// Counts all operations in flight as unfinished at this moment, because the thread may be stuck. If these
-    /// operations end later, they are not counted again.
+    /// Counts all operations in flight as unfinished at this time, because the thread may be stuck. If such an
+    /// operation ends later, it is not counted again.
     pub(crate) fn give_up(&self) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -172,44 +172,45 @@ impl Recorder {
         }
     }
 
-    /// Records that the schedule is paused or continues.
+    /// Records that the schedule is paused, or that it continues.
     pub(crate) fn pause(&self, is_paused: bool) {
         self.record().moved.pause(self.clock.now(), is_paused);
     }
 
-    /// Marks the thread as waiting inside of its calls. All time in its calls counts as the target's.
+    /// Marks the thread as waiting inside its calls. All time in its calls is attributed to the target.
     pub(crate) fn blocks(&self) {
         self.record().last_poll.blocks();
     }
 
-    /// Whether the report of the thread's CPU time is overdue by more than `allowed`, which means that the thread is
-    /// stuck.
+    /// Returns whether the report of the thread's CPU time is overdue by more than `allowed` (plus a fixed time). If
+    /// so, the thread is stuck.
     pub(crate) fn is_stuck(&self, allowed: Duration) -> bool {
         self.record().last_poll.is_stuck(self.clock.now(), allowed)
     }
 
-    /// The number of connections that the thread is opening outside of calls. It takes no slot before all are open.
+    /// Returns the number of connections that the thread is opening outside calls. Before all of them are open, the
+    /// thread takes no slot.
     pub(crate) fn opening(&self) -> usize {
         self.record().opening
     }
 
-    /// Records that the thread goes to sleep. `processor` returns its CPU time, and is called only if needed.
+    /// Records that the thread goes to sleep. `processor` returns its CPU time. It is called only if needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Records that the thread wakes. `processor` returns its CPU time, and is called only if needed.
+    /// Records that the thread wakes. `processor` returns its CPU time. It is called only if needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// Records the thread's CPU time. It reports again within a [`BEAT`](crate::recorded::last_poll::BEAT).
+    /// Records the thread's CPU time. The thread reports again within a [`BEAT`](crate::recorded::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
 
-    /// Records slots that were due but had not started when the schedule ended at `end`. Each entry is an intended
-    /// start, and the number of slots with about this intended start.
+    /// Records slots that were due but had not started when the schedule ended at `end`. Each entry of `left` is an
+    /// intended start, and the number of slots with about this intended start.
     pub(crate) fn unstarted(&self, left: &[(Nanos, u64)], end: Nanos) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -227,12 +228,12 @@ impl Recorder {
         }
     }
 
-    /// The number of slots that had been skipped when the thread's last operation started.
+    /// Returns the number of slots that had been skipped when the thread's last operation started.
     pub(crate) fn skipped(&self) -> u64 {
         self.record().skipped
     }
 
-    /// Attributes the lateness of `slots` slots that were skipped at `end`, with this intended start or an earlier one.
+    /// Attributes the lateness of `slots` slots that were skipped at `end` and had about this intended start.
     pub(crate) fn skipped_at(&self, end: Nanos, intended_start: Nanos, slots: f64) {
         let record = &mut *self.record();
         let (moved, burst) = (record.moved.by(end), self.burst());
@@ -240,7 +241,7 @@ impl Recorder {
         record.stats.cause(lateness.times(slots));
     }
 
-    /// The lateness so far of a slot that is waiting and has this age.
+    /// Returns the lateness so far of a waiting slot that has been due for `age`.
     pub(crate) fn waiting(&self, age: Duration) -> Lateness {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -249,7 +250,7 @@ impl Recorder {
         record.lateness(intended, [now, looked], moved, burst.as_deref())
     }
 
-    /// Records that the thread opens a connection. No slot can use this connection until it is
+    /// Records that the thread begins to open a connection. No slot can use the connection until it is
     /// [opened](Recorder::opened).
     pub(crate) fn open(&self) -> Start {
         let record = &mut *self.record();
@@ -258,7 +259,8 @@ impl Recorder {
         record.connections.start(now, now, Duration::ZERO, None)
     }
 
-    /// Records that the connection has been opened, or that opening it failed. All of this time counts as the target's.
+    /// Records that the connection has been opened, or that opening it failed. All of this time is attributed to the
+    /// target.
     pub(crate) fn opened(&self, start: Start) {
         let record = &mut *self.record();
         let now = self.clock.now();
@@ -272,12 +274,12 @@ impl Recorder {
         self.record().stats.answer(step);
     }
 
-    /// Records that a connection was opened outside of a call.
+    /// Records that a connection was opened outside calls.
     pub(crate) fn set_up(&self, set_up: SetUp) {
         self.record().stats.set_up(set_up);
     }
 
-    /// Records that the thread has spun for this time.
+    /// Records that the thread has spun for `time`.
     pub(crate) fn spun(&self, time: Duration) {
         self.record().stats.spun += time;
     }
@@ -289,12 +291,12 @@ impl Recorder {
         starts.append(&mut record.starts);
     }
 
-    /// Swaps the recorded outcomes of slots for `outcomes`.
+    /// Exchanges the recorded outcomes of slots with `outcomes`.
     pub(crate) fn swap_outcomes(&self, outcomes: &mut Vec<Outcome>) {
         mem::swap(outcomes, &mut self.record().outcomes);
     }
 
-    /// Swaps the recorded statistics for `stats`.
+    /// Exchanges the recorded statistics with `stats`.
     pub(crate) fn swap_stats(&self, stats: &mut OperationStats) {
         mem::swap(stats, &mut self.record().stats);
     }
@@ -305,19 +307,20 @@ impl Recorder {
 
     fn record(&self) -> MutexGuard<'_, Record> {
         // If a thread panics, the run ends with the message of that panic. The poisoned lock must not cause another
-        // one.
+        // panic.
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Record {
-    /// The time up to which all arrived responses have been found by `now`. A thread that is opening its connections
-    /// awaits no responses.
+    /// Returns the time up to which all arrived responses have been found, as of `now`. A thread that is opening its
+    /// connections awaits no responses.
     fn looked_until(&self, now: Nanos) -> Nanos {
         if self.opening > 0 { now } else { self.last_poll.looked_until(now) }
     }
 
-    /// The lateness, at `now`, of a slot that has not started. The thread last polled for responses at `looked`.
+    /// Returns the lateness, as of `now`, of a slot that has not started. The thread last polled for responses at
+    /// `looked`.
     fn lateness(
         &self,
         intended: Nanos,
@@ -334,8 +337,8 @@ impl Record {
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
-    /// Creates ideal connections to a target that responds at once, when a call rests for the first time. Requests in
-    /// flight are added to them.
+    /// When a call rests for the first time, creates ideal connections to a target that responds at once, and adds
+    /// the operations in flight to them.
     fn begin_to_rest(&mut self, now: Nanos) {
         if self.beside.is_some() {
             return;
@@ -357,13 +360,13 @@ impl Record {
     }
 }
 
-/// An operation that has started. If it is dropped before it has ended, it counts as unfinished.
+/// An operation that has started. If it is dropped before it ends, it counts as unfinished.
 #[derive(Debug)]
 #[must_use = "an operation that is dropped is unfinished"]
 pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {
     recorder: R,
     start: Nanos,
-    /// The place of the operation in the record, until it has ended.
+    /// The place of the operation in the record, or `None` after it has ended.
     place: Option<usize>,
 }
 
@@ -373,12 +376,12 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         self.start
     }
 
-    /// The place of the operation in the record of its thread.
+    /// Returns the place of the operation in the record of its thread.
     pub(crate) fn place(&self) -> usize {
         self.place.unwrap_or_default()
     }
 
-    /// Records that the operation ends now. Returns the time.
+    /// Records that the operation ends now. Returns the current time.
     pub(crate) fn end(mut self, answer: Answer) -> Nanos {
         let record = &mut *self.recorder.record();
         let end = self.recorder.clock.now();

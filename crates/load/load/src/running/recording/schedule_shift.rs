@@ -1,8 +1,8 @@
-//! Computes how far the schedule was moved by pauses, and by late policies that give slots up.
+//! Computes by how much the schedule was moved by pauses and by late policies that give up slots.
 //!
 //! If the schedule is paused, slots that have not started are due later by the length of the pause. If a policy gives
-//! slots up, later slots take their places, as if the schedule had been paused. The [ideal](crate::recorded::lateness)
-//! generator gives up as few slots as possible, so it needs to know both times.
+//! up slots, later slots take their places, as if the schedule had been paused. The
+//! [ideal](crate::recorded::lateness) generator gives up as few slots as possible, so it needs both times.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
@@ -13,15 +13,15 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct ScheduleShift {
     pacer: Pacer,
-    /// Whether a late policy may give slots up.
+    /// Whether a late policy may give up slots.
     gives_up: bool,
     paused: Duration,
-    /// The start of the current pause, if the schedule is paused.
+    /// The start of the current pause, or `None` if the schedule is not paused.
     since: Option<Nanos>,
     skipped: u64,
-    /// The schedule time of the skipped slots.
+    /// The total schedule time of the skipped slots.
     skipped_time: Duration,
-    /// The other schedule time that had been given up when the last slot was taken.
+    /// The total of all other schedule time that had been given up when the last slot was taken.
     idle: Duration,
 }
 
@@ -33,23 +33,24 @@ impl ScheduleShift {
         ScheduleShift { pacer: pacer.clone(), gives_up, paused, since, skipped, skipped_time, idle }
     }
 
-    /// Records that the schedule is paused or continues.
+    /// Records that the schedule is paused, or that it continues.
     pub(crate) fn pause(&mut self, now: Nanos, is_paused: bool) {
         self.paused = self.paused(now);
         self.since = is_paused.then_some(now);
     }
 
-    /// The total length of all pauses up to now.
+    /// Returns the total length of all pauses up to `now`.
     pub(crate) fn paused(&self, now: Nanos) -> Duration {
         self.paused + self.since.map_or(Duration::ZERO, |since| now - since)
     }
 
-    /// The time by which the schedule had been moved before the slot that is taken now.
+    /// Returns the time by which the schedule was moved before the slot that is taken at `now`.
     pub(crate) fn by(&mut self, now: Nanos) -> Duration {
         self.paused(now) + if self.gives_up { self.given_up() } else { Duration::ZERO }
     }
 
-    /// The number of slots that had been skipped at the last update, if a late policy may give slots up.
+    /// Returns the number of slots that had been skipped at the last update. It stays 0 unless a late policy may give
+    /// up slots.
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -60,7 +61,7 @@ impl ScheduleShift {
         let skipped = ledger.skipped.saturating_sub(self.skipped);
         self.skipped = ledger.skipped;
         self.skipped_time += Duration::from_secs_f64(interval * float(skipped));
-        // Slots are skipped before the current slot is taken; any other time is given up after it.
+        // Slots are skipped before the current slot is taken. All other time is given up after it.
         self.skipped_time + mem::replace(&mut self.idle, ledger.idle)
     }
 }
@@ -78,7 +79,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// A run on one connection to a target that takes 10 ms. The rate is twice as high as the target can sustain.
+    /// A run on one connection to a target that takes 10 ms per request. The rate is twice as high as the target can
+    /// sustain.
     struct Run {
         clock: ManualClock,
         pacer: Pacer,
@@ -94,7 +96,7 @@ mod tests {
             Run { clock, pacer, recorder }
         }
 
-        /// Waits until the next slot is due, and returns its intended start.
+        /// Waits until the next slot is due. Returns its intended start.
         fn slot(&self) -> Nanos {
             loop {
                 match self.pacer.try_acquire() {
@@ -104,8 +106,8 @@ mod tests {
             }
         }
 
-        /// Sends `count` requests. For each response, the target takes the time `target`, and then the generator takes
-        /// the time `generator`.
+        /// Sends `count` requests. For each of them, the target takes the time `target` to respond, and the generator
+        /// then takes the time `generator`.
         fn requests(&self, count: u64, target: Duration, generator: Duration) -> &Run {
             let idle = CpuTime::default;
             for _ in 0..count {
@@ -143,8 +145,8 @@ mod tests {
         |builder| builder.strictness(Strictness::STRICT),
     ];
 
-    /// The generator also needs a short time for each response. A generator without delays must give up almost as many
-    /// slots.
+    /// The generator also needs a short time for each response. A generator without delays must therefore give up
+    /// almost as many slots.
     #[test]
     fn a_load_that_is_too_much_is_the_targets_doing_whatever_is_given_up() {
         for (index, policy) in POLICIES.into_iter().enumerate() {

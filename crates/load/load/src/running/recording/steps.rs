@@ -1,4 +1,4 @@
-//! Counts the steps of calls by session.
+//! Records the steps of calls. The recorder is found by the number of the session.
 
 use super::recorder::Recorder;
 use crate::load::backend::Steps;
@@ -8,12 +8,12 @@ use nanopace::Nanos;
 use std::iter;
 use std::sync::Arc;
 
-/// The recorders of a run, by session.
+/// The recorder of each session of a run.
 #[derive(Debug)]
 pub(crate) struct StepRecorders(Vec<Arc<Recorder>>);
 
 impl StepRecorders {
-    /// Creates a list with the recorder of each session. `sessions` are the numbers of sessions of the threads.
+    /// Creates the list. `sessions` lists the number of sessions of each thread.
     pub(crate) fn new(recorders: &[Arc<Recorder>], sessions: &[usize]) -> StepRecorders {
         let each = recorders.iter().zip(sessions);
         StepRecorders(each.flat_map(|(it, count)| iter::repeat_n(Arc::clone(it), *count)).collect())

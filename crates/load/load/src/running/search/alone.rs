@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long a target may take to recover.
+/// The maximum time in which a target may recover.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The pause before the next attempt.
+/// The pause between two attempts.
 const RESPITE: Duration = Duration::from_millis(100);
 
-/// Sends single requests for some seconds, each with the timeout. Returns the last failure; `None` if a request
-/// succeeds, or if the result is no longer wanted.
+/// Sends single requests for some seconds, each with the timeout. Returns the last failure. Returns `None` if a
+/// request succeeds, or if `is_wanted` no longer holds.
 pub(super) fn failure(
     target: &Arc<dyn AnyBackend>,
     timeout: Duration,

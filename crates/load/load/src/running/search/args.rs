@@ -35,47 +35,47 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "REQUIREMENT", default_value = "p99 response < 50ms", value_parser = promise, help_heading = "The search")]
     pub(crate) until: Vec<Criterion>,
 
-    /// Begin at this rate
+    /// Begin the search at this rate
     #[arg(long, value_name = "RATE", default_value = "100/s", help_heading = "The search")]
     pub(crate) from: Rate,
 
-    /// Try no lower rate [default: a tenth of --from]
+    /// Do not try lower rates than this [default: a tenth of --from]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) min: Option<Rate>,
 
-    /// Try no higher rate [default: no limit]
+    /// Do not try higher rates than this [default: no limit]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) max: Option<Rate>,
 
-    /// End when the highest passing and the lowest failing rate are this close, as in 2% or 0.02
+    /// End when the lowest failing rate is at most this far above the highest passing rate, as in 2% or 0.02
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 
-    /// Run each step for at least this long, and longer if a p99 needs it (1000 requests)
+    /// Run each step for at least this long; a step runs longer if a p99 needs more requests (1000)
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) step: Duration,
 
-    /// Exclude this first part of each step from its results
+    /// Exclude the first part of each step, of this length, from its results
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = humantime::parse_duration, help_heading = "The search")]
     pub(crate) settle: Duration,
 
-    /// End after this many steps
+    /// End after this number of steps
     #[arg(long, value_name = "COUNT", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..), help_heading = "The search")]
     pub(crate) max_steps: u16,
 
-    /// Start no step that would end later than this [default: no limit]
+    /// Do not start steps that would end after this time [default: no limit]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) longest: Option<Duration>,
 
-    /// Place requests around the rate: even, poisson, gamma:0.25, jitter:0.3 and others [see: help arrivals]
+    /// Space requests by this arrival process: even, poisson, gamma:0.25, jitter:0.3 or another [see: help arrivals]
     #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = process, help_heading = "The search")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// Seed random arrivals and random request data; each step has its own arrivals
+    /// Seed random arrivals and random request data; arrivals differ from step to step
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
-    /// Open this many connections, each with at most one request in flight
+    /// Open this number of connections, each with at most one request in flight
     #[arg(long, short = 'c', value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CONNECTIONS)), help_heading = "Connections")]
     pub(crate) connections: u32,
 
@@ -87,7 +87,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
-    /// Pin thread i to core i, starting over after the last core
+    /// Pin thread i to core i; after the last core, continue with the first
     #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 
@@ -95,16 +95,16 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the figure of the objective at each rate as SVG
+    /// Draw the objective's figure at each tried rate as SVG
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }
 
-/// The lowest possible rate is once a day. This is slightly more.
+/// Slightly more than the lowest possible rate, which is one request per day.
 const LOWEST: f64 = 1.2e-5;
 
 impl SearchArgs {
-    /// Rejects contradictory options.
+    /// Returns an error if options contradict each other.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let (min, from) = (self.min_hz(), self.from.as_hz());
         ensure!(min <= from, "--min is above --from: write a lower --min, or a higher --from");
@@ -118,13 +118,13 @@ impl SearchArgs {
         Ok(())
     }
 
-    /// The lowest rate to try.
+    /// Returns the lowest rate to try.
     pub(crate) fn min_hz(&self) -> f64 {
         let from = self.from.as_hz();
         self.min.map_or((from / 10.0).max(LOWEST).min(from), Rate::as_hz)
     }
 
-    /// The options of the runs that are the steps, except for their rate and length.
+    /// Converts the options to those of the runs that are the steps. Their rate and length are not set yet.
     pub(crate) fn into_run(self) -> RunArgs {
         let mut run = RunArgs::by_default();
         run.schedule.rate = Some(self.from);

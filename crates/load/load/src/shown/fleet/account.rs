@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// Displays the account as a line and a table.
+/// Displays the account of a fleet as a line and a table.
 #[derive(Debug)]
 pub(crate) struct AccountText<'run>(pub(crate) &'run Account);
 
@@ -57,7 +57,8 @@ fn listed(numbers: impl Iterator<Item = u16>) -> String {
     format!("{nodes} {}", numbers.join(", "))
 }
 
-/// Returns a sentence about nodes whose clocks were set to follow the store's clock. `None` without such nodes.
+/// Returns a sentence about the nodes whose clocks were set to follow the store's clock, or `None` if there are no
+/// such nodes.
 pub(crate) fn clock_steps(account: &Account) -> Option<String> {
     steps(account.nodes.iter().map(|node| (node.number, node.stepped)))
 }
@@ -70,7 +71,7 @@ fn steps(stepped: impl Iterator<Item = (u16, Duration)>) -> Option<String> {
     Some(format!("the clock of {nodes} was set, by up to {by}, to follow the store's clock"))
 }
 
-/// Displays the bounds that are known while some nodes have not reported all results.
+/// Displays the bounds of the numbers that are uncertain while some nodes have not reported all results.
 struct Bounds<'run>(&'run Account);
 
 impl Display for Bounds<'_> {
@@ -102,7 +103,7 @@ impl Display for Bounds<'_> {
     }
 }
 
-/// The account in JSON.
+/// The account of a fleet in JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct AccountObject {
     expected: u64,

@@ -8,7 +8,7 @@ use crate::shown::json::{IntervalObject, OwnTimesObject, ResultsObject};
 use serde::Serialize;
 use std::time::Duration;
 
-/// The whole object.
+/// The JSON object of a fleet's run.
 #[derive(Debug, Serialize)]
 pub(crate) struct WholeObject {
     run: String,
@@ -30,7 +30,7 @@ pub(crate) struct WholeObject {
     own_times: OwnTimesObject,
 }
 
-/// The time of the load up to which a node has reported its results.
+/// A node's number, and the time of the load up to which it has reported results.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     number: u16,

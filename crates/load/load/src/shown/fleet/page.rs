@@ -1,4 +1,4 @@
-//! Writes the HTML page of a fleet: all nodes together in one self-contained file that is similar to the page of a run.
+//! Writes the HTML page of a fleet: one self-contained file about all nodes together, similar to the page of a run.
 
 use crate::console::human;
 use crate::judged::whole::Whole;
@@ -11,7 +11,7 @@ use crate::shown::page::{charts, document, hidden, side_by_side};
 use maud::{Markup, html};
 use nanopace_fleet::{Account, NodeAccount};
 
-/// Returns the page.
+/// Returns the HTML page of a fleet.
 pub(crate) fn html(whole: &Whole) -> String {
     let nothing = OperationStats::new();
     let stats = whole.stats().unwrap_or(&nothing);
@@ -93,7 +93,7 @@ fn tables(whole: &Whole, stats: &OperationStats) -> Markup {
     }
 }
 
-/// The table with the fates of all slots.
+/// Returns the table with the fates of all slots.
 fn fates(account: &Account) -> Markup {
     let Account { expected, .. } = account;
     let lost = account.lost();
@@ -112,12 +112,12 @@ fn fates(account: &Account) -> Markup {
     }
 }
 
-/// Formats a count that lies between two bounds.
+/// Formats a count that lies between two bounds, both included.
 fn bounds(least: u64, most: u64) -> String {
     if least == most { count(least) } else { format!("{} to {}", count(least), count(most)) }
 }
 
-/// The table with a row for each node.
+/// Returns the table with a row for each node.
 fn nodes(account: &Account) -> Markup {
     html! {
         div.wide {

@@ -7,15 +7,15 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// A node that has not finished counts as silent after this time without a report.
+/// The time without a report after which a node that has not finished counts as silent.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// The status of a run.
+/// The status of a fleet's run.
 #[derive(Debug)]
 pub(crate) struct Status {
     name: String,
     pub(crate) run: RunStatus,
-    /// `None` before the run starts.
+    /// The account of the slots, or `None` before the run starts.
     pub(crate) account: Option<Account>,
 }
 
@@ -34,7 +34,7 @@ impl Status {
         }
     }
 
-    /// Writes the progress of the run, and its load.
+    /// Writes the progress of the run and its load.
     pub(crate) fn head(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let RunStatus { nodes, awaited, elapsed, duration, shape, arrivals, frame, .. } = &self.run;
         let (state, all) = (self.state(), human::count(*nodes, "node"));
@@ -73,7 +73,7 @@ impl Display for Status {
     }
 }
 
-/// Describes the problems of a node, if it has any.
+/// Describes the problems of a node. Returns `None` if it has none.
 fn trouble(node: &NodeAccount) -> Option<String> {
     let mut parts = Vec::new();
     if node.is_finished {
@@ -91,7 +91,7 @@ fn trouble(node: &NodeAccount) -> Option<String> {
     (!parts.is_empty()).then(|| format!("node {}    {}", node.number, parts.join(", ")))
 }
 
-/// The status in JSON.
+/// The status of a fleet's run in JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct StatusObject {
     run: String,

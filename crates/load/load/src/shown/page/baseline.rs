@@ -1,4 +1,4 @@
-//! Shows the comparison of a run with its baseline in a table.
+//! Shows the comparison of a run with its baseline as a table.
 
 use crate::console::human;
 use crate::judged::comparison::{Comparison, Row};
@@ -6,7 +6,7 @@ use crate::judged::summary::Summary;
 use crate::shown::comparison::{difference, estimate, notes};
 use maud::{Markup, html};
 
-/// Returns the comparison with the `--baseline`, if there is one.
+/// Returns the section about the comparison with `--baseline`, or nothing if there was none.
 pub(crate) fn section(summary: &Summary) -> Markup {
     html! {
         @if let Some(beside) = &summary.beside {
@@ -21,7 +21,8 @@ pub(crate) fn section(summary: &Summary) -> Markup {
     }
 }
 
-/// Lists other differences between the sides, and a row for each figure. `columns` are the column names.
+/// Returns the other differences between the sides, and a table with a row for each figure. `columns` are the column
+/// names.
 pub(crate) fn table(comparison: &Comparison, columns: [&str; 4]) -> Markup {
     html! {
         @for told in &comparison.told { p.note { "They differ: " (human::visible(told)) } }

@@ -1,41 +1,41 @@
-//! Draws the frame of a chart: its heading, axes and key. The contents are stretched to the width of the page, but text
-//! and line widths are not, so a chart can be read on any screen.
+//! Draws the frame of a chart: its heading, axes and key. The contents are stretched to the width of the page. Text
+//! and line widths are not, so charts are readable on any screen.
 
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write as _;
 
-/// The width of the drawing, in its own units. Heights are in pixels.
+/// The width of the drawing, in units of the drawing. Heights are in pixels.
 pub(crate) const WIDTH: f64 = 1_000.0;
 
-/// The length of the stroke for a lower bound, in pixels.
+/// The length of the stroke that marks a lower bound, in pixels.
 const UPWARD: u32 = 6;
 
-/// The smallest distance between two strokes.
+/// The minimum distance between two strokes, in units of the drawing.
 const DISTANCE: f64 = WIDTH / 60.0;
 
-/// A chart.
+/// A chart with its frame and contents.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    /// The ID, which must be unique on the page.
+    /// The ID of the chart, which must be unique on the page.
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
-    /// A sentence that describes the content.
+    /// A sentence that describes what the chart shows.
     pub(crate) about: String,
     pub(crate) height: u32,
-    /// The parts of the width in which no response arrived, as pairs of shares.
+    /// The spans of the width in which no response arrived, as shares of the width.
     pub(crate) silent: Vec<(f64, f64)>,
-    /// The labels along the width, with their positions as shares.
+    /// The labels of the horizontal axis, with their positions as shares of the width.
     pub(crate) across: Vec<(f64, String)>,
-    /// The labels along the height, with their positions as shares from below.
+    /// The labels of the vertical axis, with their positions as shares of the height, counted from the bottom.
     pub(crate) up: Vec<(f64, String)>,
     pub(crate) key: Markup,
-    /// The table that contains the figures, and its columns for this chart.
+    /// The ID of the table with the figures, and the columns of the table that belong to this chart.
     pub(crate) table: (&'static str, &'static str),
     pub(crate) body: Markup,
 }
 
 impl Chart {
-    /// Returns the chart as a figure of the page.
+    /// Returns the chart as a `figure` element of the page.
     pub(crate) fn figure(&self) -> Markup {
         let (title, about) = (format!("{}-title", self.id), format!("{}-about", self.id));
         let (table, columns) = self.table;
@@ -86,7 +86,7 @@ impl Chart {
         }
     }
 
-    /// Writes the labels of the axes. On a narrow screen, every second label along the width is hidden.
+    /// Writes the labels of the axes. On a narrow screen, every second label of the horizontal axis is hidden.
     fn labels(&self) -> Markup {
         html! {
             g.up aria-hidden="true" {
@@ -103,7 +103,7 @@ impl Chart {
     }
 }
 
-/// An entry of the key, with a sample of the line.
+/// Returns an entry of the key: a sample of the line, and its name.
 pub(crate) fn key(class: &str, name: &str) -> Markup {
     html! {
         span {
@@ -124,7 +124,7 @@ fn key_silent() -> Markup {
     }
 }
 
-/// The entry of the key for [`upward`].
+/// Returns the entry of the key for the strokes of [`upward`].
 pub(crate) fn key_at_least() -> Markup {
     html! {
         span {
@@ -137,8 +137,8 @@ pub(crate) fn key_at_least() -> Markup {
     }
 }
 
-/// Draws short upward strokes from the middles of steps, with a minimum distance. They show that the true value is at
-/// this height or above.
+/// Draws short upward strokes at the middles of steps, at least [`DISTANCE`] apart. A stroke shows that the true
+/// value is at this height or above.
 pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32) -> String {
     let mut path = String::new();
     let mut free_from = 0.0;
@@ -154,8 +154,8 @@ pub(crate) fn upward(steps: impl Iterator<Item = ((f64, f64), f64)>, height: u32
     path
 }
 
-/// Draws a line in steps. Each value is constant between two positions of the width. If there is no value, the line is
-/// interrupted. Values are shares of the height.
+/// Draws a line in steps: each value is constant between two positions of the width. Where there is no value, the
+/// line is interrupted. Values are shares of the height.
 pub(crate) fn steps(
     values: impl IntoIterator<Item = (f64, f64, Option<f64>)>,
     height: u32,
@@ -183,7 +183,7 @@ pub(crate) fn line(class: &str, path: &str) -> Markup {
     html! { path class=(class) d=(path) {} }
 }
 
-/// Fills the area between an uninterrupted line and the bottom.
+/// Fills the area below an uninterrupted line.
 pub(crate) fn surface(class: &str, path: &str, from: f64, to: f64, height: u32) -> Markup {
     let [from, to] = [from, to].map(|part| tenths(part * WIDTH));
     html! { path class=(class) d=(format!("M{from} {height}L{}L{to} {height}Z", &path[1.min(path.len())..])) {} }

@@ -11,15 +11,17 @@ use hdrhistogram::iterators::IterationValue;
 use maud::{Markup, html};
 use std::fmt::{self, Display, Formatter, Write as _};
 
-/// The columns of the table over time that contain the same figures.
+/// The columns of the table over time that contain the figures of the map.
 const COLUMNS: &str = "18 19 20 21";
 
-/// The number of rows of the map, and the height of a row in pixels.
+/// The number of rows of the map.
 const ROWS: u16 = 50;
+/// The height of a row in pixels.
 const ROW: u16 = 4;
 
-/// The number of shades, on a logarithmic scale, and the width of each shade in the key.
+/// The number of shades, on a logarithmic scale.
 const SHADES: u8 = 8;
+/// The width of each shade in the key, in pixels.
 const SWATCH: u16 = 18;
 
 /// Returns the heat map of response times.
@@ -66,7 +68,7 @@ pub(crate) fn map(times: &Times) -> Markup {
     .figure()
 }
 
-/// The key: all shades with their numbers.
+/// Returns the key of the map: all shades with the rates that they stand for.
 fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     let width = u16::from(SHADES) * SWATCH;
     html! {
@@ -84,11 +86,11 @@ fn key(colour: &str, name: &str, scale: Scale) -> Markup {
     }
 }
 
-/// The slots per second with about the same response time.
+/// A spot of the map: the slots per second with about the same response time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spot {
     all: f64,
-    /// The slots for which the response time is only a lower bound.
+    /// The slots per second for which the response time is only a lower bound.
     bounds: f64,
 }
 
@@ -98,7 +100,7 @@ impl Spot {
     }
 }
 
-/// The spots of an interval, one per row, from below.
+/// Returns the spots of an interval, one per row, from the bottom to the top.
 fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     let mut spots = vec![Spot::default(); usize::from(ROWS)];
     let sample = interval.due.responses();
@@ -112,7 +114,7 @@ fn column(interval: &Interval, axis: LogTimeAxis) -> Vec<Spot> {
     spots
 }
 
-/// The number of times per second in each row.
+/// Returns the number of times per second in each row. Rows without times are omitted.
 fn rates(times: &Histogram<u64>, seconds: f64, axis: LogTimeAxis) -> Vec<(usize, f64)> {
     let steps = times.iter_recorded();
     let rate = |step: IterationValue<u64>| {
@@ -127,8 +129,8 @@ fn row(part: f64) -> usize {
     ((part * f64::from(ROWS)) as usize).min(usize::from(ROWS) - 1)
 }
 
-/// The scale of the shades, from the smallest number of slots per second to the largest. If the largest is less than
-/// ten times the smallest, the scale begins at a tenth of the largest, so all shades are dark.
+/// The scale of the shades, from the lowest rate in slots per second to the highest. If the highest is less than ten
+/// times the lowest, the scale begins at a tenth of the highest, so that all shades are dark.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     fewest: f64,
@@ -140,7 +142,7 @@ impl Scale {
         (self.most / self.fewest).max(10.0)
     }
 
-    /// The shade for a rate; 0 for no slots.
+    /// Returns the shade for a rate. Shade 0 stands for no slots.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 8")]
     fn shade(self, rate: f64) -> u8 {
         if rate <= 0.0 {
@@ -150,7 +152,7 @@ impl Scale {
         (part * f64::from(SHADES)).ceil().clamp(1.0, f64::from(SHADES)) as u8
     }
 
-    /// The largest rate that has this shade.
+    /// Returns the largest rate that has this shade.
     fn most_of(self, shade: u8) -> f64 {
         self.most * self.factor().powf(f64::from(shade) / f64::from(SHADES) - 1.0)
     }
@@ -163,7 +165,7 @@ impl Display for Scale {
     }
 }
 
-/// Rounds the edges of a column to whole numbers, which keeps the map small. Each column stays visible.
+/// Rounds the edges of a column to whole units, which keeps the file small. Each column stays at least one unit wide.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1000")]
 fn edges((from, to): (f64, f64)) -> (u32, u32) {
     let [from, to] = [from, to].map(|part| (part * WIDTH).round() as u32);
@@ -189,7 +191,7 @@ fn path(columns: &[Vec<Spot>], edges: &[(u32, u32)], is_wanted: impl Fn(&Spot) -
     path
 }
 
-/// Joins adjacent spots.
+/// Joins spans that touch.
 fn joined(spots: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     spots.fold(Vec::new(), |mut joined, (from, to)| {
         match joined.last_mut() {

@@ -1,4 +1,4 @@
-//! Shows the operations of each label in a table.
+//! Shows the results of each label as a table.
 
 use super::numbers::{count, time};
 use crate::console::human;
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];
 
-/// Returns a table with a row for each label, if labels distinguish operations.
+/// Returns a table with a row for each label, or nothing if labels do not distinguish operations.
 pub(crate) fn section(stats: &OperationStats) -> Markup {
     let labels = stats.labels_apart();
     let has_items = stats.traffic.items > 0;

@@ -21,7 +21,7 @@ pub(crate) fn count(count: u64) -> String {
     text
 }
 
-/// Formats the time that a share `quantile` of all times does not exceed.
+/// Formats the time at this quantile, or [`NONE`] if there are no times.
 pub(crate) fn time(sample: Sample<'_>, quantile: f64) -> String {
     sample.shown(quantile, AT_LEAST).unwrap_or_else(|| NONE.to_owned())
 }

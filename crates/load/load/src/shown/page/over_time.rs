@@ -13,21 +13,21 @@ use std::time::Duration;
 const MOMENTS: u64 = 6;
 /// The height of a chart in pixels.
 pub(crate) const HEIGHT: u32 = 180;
-/// The ID of the table with the figures.
+/// The ID of the table that contains the figures of all charts over time.
 pub(crate) const TABLE: &str = "times";
 
-/// The intervals of the charts, and their common axis.
+/// The intervals of the charts, and their common time axis.
 #[derive(Debug)]
 pub(crate) struct Times {
     intervals: Vec<Interval>,
     /// The end of the last interval.
     end: Duration,
-    /// The times in which no response arrived.
+    /// The spans of time in which no response arrived.
     silences: Vec<Silence>,
 }
 
 impl Times {
-    /// Takes the intervals of a run. A very short interval is joined to its neighbour, because its rate would be
+    /// Collects the intervals of a run. A very short interval is joined to its neighbour, because its rate would be
     /// meaningless.
     pub(crate) fn new(over_time: &OverTime) -> Times {
         let all = over_time.intervals();
@@ -45,12 +45,12 @@ impl Times {
         Times { intervals, end, silences: silences(all) }
     }
 
-    /// The intervals.
+    /// Returns the intervals.
     pub(crate) fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
-    /// The position of an interval on the time axis.
+    /// Returns the start and the end of an interval as shares of the time axis.
     pub(crate) fn place(&self, interval: &Interval) -> (f64, f64) {
         self.span(interval.from, interval.to)
     }
@@ -60,12 +60,12 @@ impl Times {
         (part(from), part(to))
     }
 
-    /// The ticks of the time axis.
+    /// Returns the ticks of the time axis.
     pub(crate) fn moments(&self) -> Vec<(f64, String)> {
         TimeAxis::new(self.end, MOMENTS).ticks().collect()
     }
 
-    /// Returns a chart over time without content.
+    /// Returns a chart over time without contents.
     pub(crate) fn chart(
         &self,
         id: &'static str,
@@ -86,7 +86,7 @@ impl Times {
         }
     }
 
-    /// The chart of the requested and the achieved rate.
+    /// Returns the chart of the requested and the achieved rate.
     pub(crate) fn rates(&self) -> Markup {
         let rates = self.intervals.iter().flat_map(|of| [of.asked_hz(), of.achieved_hz()]);
         let axis = RateAxis::new(rates.fold(0.0, f64::max));
@@ -106,7 +106,7 @@ impl Times {
         .figure()
     }
 
-    /// The chart of the requests that were due but had not started.
+    /// Returns the chart of the requests that were due but had not started.
     pub(crate) fn backlog(&self) -> Markup {
         let slots = self.intervals.iter().map(|of| of.backlog.slots).max().unwrap_or_default();
         if slots == 0 {
@@ -135,7 +135,7 @@ impl Times {
         .figure()
     }
 
-    /// Draws this value as a line in steps.
+    /// Draws a value of each interval as a line in steps.
     pub(crate) fn path(&self, value: impl Fn(&Interval) -> Option<f64>) -> String {
         let values = self.intervals.iter().map(|interval| {
             let (from, to) = self.place(interval);
@@ -150,7 +150,7 @@ impl Times {
     }
 }
 
-/// Returns a logarithmic axis that covers all these times.
+/// Returns a logarithmic axis that contains all these times.
 pub(crate) fn log_axis<'a>(times: impl Iterator<Item = &'a Histogram<u64>>) -> LogTimeAxis {
     let (least, most) =
         times.filter(|times| !times.is_empty()).fold((u64::MAX, 1), |(least, most), times| {
@@ -166,7 +166,7 @@ pub(crate) struct RateAxis {
     unit: (&'static str, f64),
 }
 
-/// Units of rates, and their lengths in seconds.
+/// The units of rates, with the length of each in seconds.
 const RATE_UNITS: [(&str, f64); 4] =
     [("/s", 1.0), ("/min", 60.0), ("/h", 3_600.0), ("/d", 86_400.0)];
 
@@ -177,12 +177,12 @@ impl RateAxis {
         RateAxis { axis: ValueAxis::new(most_hz * unit.1, 4), unit }
     }
 
-    /// The position of a rate, as a share of the axis.
+    /// Returns the position of a rate, as a share of the axis.
     pub(crate) fn part(self, hz: f64) -> f64 {
         self.axis.part(hz * self.unit.1)
     }
 
-    /// The ticks of the axis.
+    /// Returns the ticks of the axis.
     pub(crate) fn ticks(self) -> Vec<(f64, String)> {
         let tick = |value| (self.axis.part(value), round_count(value) + self.unit.0);
         self.axis.ticks().map(tick).collect()

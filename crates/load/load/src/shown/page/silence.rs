@@ -1,21 +1,21 @@
-//! Finds the times in which no response arrived although some were awaited.
+//! Finds the spans of time in which no response arrived although responses were awaited.
 
 use crate::recorded::over_time::Interval;
 use std::time::Duration;
 
-/// The smallest number of requests in a silence. With fewer, no response may arrive by chance.
+/// The minimum number of requests in a silence. With fewer requests, the lack of responses can be chance.
 const SLOTS: f64 = 10.0;
 
-/// A span of time without responses.
+/// A span of time in which no response arrived although responses were awaited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Silence {
     pub(crate) from: Duration,
     pub(crate) to: Duration,
-    /// The number of requests of the load in this span.
+    /// The number of requests that the load requested in this span.
     asked: f64,
 }
 
-/// Returns all silences in order. Neighbouring intervals are joined.
+/// Returns all silences in chronological order. Silences of neighbouring intervals are joined.
 pub(crate) fn silences(intervals: &[Interval]) -> Vec<Silence> {
     let mut in_flight = 0;
     let mut silences: Vec<Silence> = Vec::new();
@@ -40,8 +40,8 @@ mod tests {
     use super::*;
     use crate::recorded::over_time::tests::over_time;
 
-    /// Returns the silences of a run, given by the counts of requests that started, received a response and timed out
-    /// in each second.
+    /// Returns the silences of a run. Each second is given by its numbers of requests that started, that received a
+    /// response, and that timed out.
     fn silent(seconds: &[(u64, u64, u64)]) -> Vec<(u64, u64)> {
         let ends = (0..).map(|second| second * 1_000);
         let all = over_time(ends.zip(seconds).map(|(at, of)| (at, at + 1_000, 8.0, of.0)));
@@ -60,9 +60,9 @@ mod tests {
         assert_eq!(silent(&[(8, 0, 0), (0, 0, 0), (0, 0, 0)]), [(0, 3)]);
         // A timeout is not a response.
         assert_eq!(silent(&[(8, 0, 0), (8, 0, 8), (0, 0, 8)]), [(0, 3)]);
-        // No request is in flight.
+        // No request is in flight, so no response is awaited.
         assert_eq!(silent(&[(8, 8, 0), (0, 0, 0), (0, 0, 0), (8, 8, 0)]), []);
-        // A short silence may be chance.
+        // A short silence can be chance.
         assert_eq!(silent(&[(8, 7, 0), (1, 0, 0), (8, 9, 0)]), []);
     }
 }

@@ -9,7 +9,7 @@ use crate::recorded::over_time::Interval;
 use maud::{Markup, html};
 use std::time::Duration;
 
-/// The first columns. Columns for each kind of times follow.
+/// The first columns of the table. The columns of each kind of times follow.
 const COLUMNS: [&str; 10] = [
     "from",
     "to",
@@ -23,7 +23,7 @@ const COLUMNS: [&str; 10] = [
     "never started",
 ];
 
-/// Returns the table. The script reads the figures under the pointer from it.
+/// Returns the table. The script of the page reads the figures at the pointer from it.
 pub(crate) fn table(times: &Times) -> Markup {
     html! {
         details {

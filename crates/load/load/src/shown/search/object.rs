@@ -6,7 +6,7 @@ use crate::judged::search::method::Conclusion;
 use crate::judged::search::results::{End, Results};
 use serde::Serialize;
 
-/// The whole object. Programs read its field names, so these names must not change.
+/// The JSON object of a search. Programs read its field names, so these names must not change.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object<'run> {
     version: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Object<'run> {
 }
 
 impl Object<'_> {
-    /// Creates the object for these results.
+    /// Creates the object of these results.
     pub(crate) fn new<'run>(results: &'run Results, promise: &'run Promise) -> Object<'run> {
         Object {
             version: env!("CARGO_PKG_VERSION"),

@@ -1,4 +1,4 @@
-//! Draws the searched figure at each rate as an SVG image.
+//! Draws the objective's figure at each tried rate as an SVG image.
 
 use super::answer::Answer;
 use super::chart::mark;
@@ -17,7 +17,7 @@ const KEPT: RGBColor = RGBColor(50, 100, 170);
 const BROKEN: RGBColor = RGBColor(170, 60, 20);
 const GENERATOR: RGBColor = RGBColor(120, 120, 120);
 
-/// The outcomes, with their colours and names.
+/// The outcomes of steps, with their colours and names.
 const OUTCOMES: [(Outcome, RGBColor, &str); 3] = [
     (Outcome::Kept, KEPT, "kept"),
     (Outcome::Broken, BROKEN, "broken"),
@@ -33,7 +33,7 @@ pub(crate) fn svg(
 ) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut text = String::new();
     draw(&SVGBackend::with_string(&mut text, SIZE).into_drawing_area(), results, promise)
-        // The error is converted to a string, which does not borrow the drawing.
+        // The error is converted to a string, because it borrows the drawing.
         .map_err(|error| error.to_string())?;
     Ok(text)
 }
@@ -43,7 +43,7 @@ fn draw(area: &Panel<'_>, results: &Results, promise: &Promise) -> Result<(), Bo
     let title = Answer { results, promise }.sentence();
     let area = area.titled(&title, ("sans-serif", 14))?;
     let (name, limit) = promise.charted();
-    // If no step has the figure, only the title is drawn.
+    // If no step has a value of the figure, only the title is drawn.
     let Some((rates, times)) = results.axes(limit) else { return Ok(area.present()?) };
     let (rates, times) = (rates.wider(), times.wider());
     let mut chart = ChartBuilder::on(&area)

@@ -9,7 +9,7 @@ use crate::judged::search::results::{Results, rate};
 use crate::judged::verdict::Verdict;
 use std::fmt::{self, Display, Formatter};
 
-/// Displays results as text of many lines.
+/// Displays the results of a search as text of many lines.
 #[derive(Debug)]
 pub(crate) struct SearchReport<'run> {
     pub(crate) results: &'run Results,
@@ -18,7 +18,7 @@ pub(crate) struct SearchReport<'run> {
     pub(crate) width: usize,
 }
 
-/// Displays a step as one line.
+/// Displays a step of a search as one line.
 #[derive(Debug)]
 pub(crate) struct SearchLine<'run> {
     /// The number of the step, counted from 1.

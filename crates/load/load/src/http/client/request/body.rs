@@ -1,4 +1,4 @@
-//! Request bodies: bytes in memory, or a large file that is read while it is sent.
+//! Defines request bodies: bytes in memory, or a large file that is read while it is sent.
 
 use crate::console::input::{self, is_stdin};
 use crate::http::template::has_open;
@@ -13,29 +13,29 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The smallest size in bytes of a file that is not kept in memory, if it contains no placeholders. Such a file is
-/// searched for placeholders before the run, and read again each time it is sent.
+/// The minimum size in bytes of a file that is not kept in memory. Such a file is searched for placeholders before
+/// the run, and read again each time it is sent. If it contains placeholders, it is kept in memory.
 const LARGE: u64 = 64 << 20;
 
-/// The largest number of bytes that are read from a file at once.
+/// The maximum number of bytes that are read from a file at once.
 const CHUNK: u64 = 1 << 16;
 
-/// The body of a request.
+/// The content of a request body.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Memory(Bytes),
     File(Arc<LargeFile>),
 }
 
-/// An open body file.
+/// A body file that is open and read while it is sent.
 #[derive(Debug)]
 pub(crate) struct LargeFile {
     file: File,
-    /// The file's length when it was opened. This many bytes are sent.
+    /// The length of the file when it was opened, which is the number of bytes to send.
     bytes: u64,
 }
 
-/// The error of a body file that could be opened but not read to its end.
+/// The error for a body file that was opened but could not be read to its end.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
 
@@ -48,7 +48,7 @@ impl fmt::Display for Unreadable {
 impl Error for Unreadable {}
 
 impl Unreadable {
-    /// Whether a body file caused this error.
+    /// Returns whether a body file caused this error.
     pub(crate) fn is_why(error: &io::Error) -> bool {
         error.get_ref().and_then(|source| source.downcast_ref::<Unreadable>()).is_some()
     }
@@ -61,10 +61,10 @@ impl From<Bytes> for Content {
 }
 
 impl Content {
-    /// The content of a file, or of standard input.
+    /// Reads the content of a file or of standard input. A large file is only opened.
     ///
     /// # Errors
-    /// Fails if the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub(crate) fn of_file(path: &Path) -> io::Result<Content> {
         if is_stdin(path) {
             return Ok(Bytes::from(input::read(path)?).into());
@@ -72,7 +72,7 @@ impl Content {
         Content::of_file_from(path, LARGE)
     }
 
-    /// The content of a file, which counts as large if it has at least `large` bytes.
+    /// Reads the content of a file. A file of at least `large` bytes counts as large.
     fn of_file_from(path: &Path, large: u64) -> io::Result<Content> {
         let file = File::open(path)?;
         let about = file.metadata()?;
@@ -80,7 +80,7 @@ impl Content {
         if !about.is_file() || file.bytes < large || has_places(&file)? {
             let mut bytes = Vec::new();
             if about.is_file() {
-                // On Windows, the search for placeholders has moved the file's position.
+                // On Windows, the search for placeholders has moved the position in the file.
                 file.file.rewind()?;
             }
             file.file.read_to_end(&mut bytes)?;
@@ -89,7 +89,7 @@ impl Content {
         Ok(Content::File(Arc::new(file)))
     }
 
-    /// The length in bytes.
+    /// Returns the length of the content in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -97,7 +97,7 @@ impl Content {
         }
     }
 
-    /// The bytes in memory; empty if the content is a file.
+    /// Returns the bytes in memory, or an empty slice if the content is a file.
     pub(crate) fn memory(&self) -> &[u8] {
         match self {
             Content::Memory(bytes) => bytes,
@@ -105,7 +105,7 @@ impl Content {
         }
     }
 
-    /// The file that is read while it is sent.
+    /// Returns the file that is read while it is sent, or `None` if the content is in memory.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match self {
             Content::Memory(_) => None,
@@ -113,8 +113,8 @@ impl Content {
         }
     }
 
-    /// A number that identifies the content: equal for all clones, and different for other content that is not empty,
-    /// as long as a clone exists.
+    /// Returns a number that identifies the content. All clones have the same number. As long as a clone exists,
+    /// other content that is not empty has a different number.
     pub(crate) fn address(&self) -> usize {
         match self {
             Content::Memory(bytes) => bytes.as_ptr().addr(),
@@ -123,7 +123,7 @@ impl Content {
     }
 }
 
-/// Whether the file contains placeholders. Only UTF-8 text can contain them.
+/// Returns whether the file contains the start of a placeholder. A file that is not UTF-8 contains none.
 fn has_places(file: &LargeFile) -> io::Result<bool> {
     let (mut at, mut has_found) = (0, false);
     while at < file.bytes {
@@ -144,12 +144,12 @@ fn has_places(file: &LargeFile) -> io::Result<bool> {
 }
 
 impl LargeFile {
-    /// The number of bytes to send.
+    /// Returns the number of bytes to send.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The next bytes from `at`: at least one, unless the file ends there.
+    /// Returns the bytes from offset `at` on: at least one byte, unless the file ends there.
     fn read(&self, at: u64) -> io::Result<Bytes> {
         let bytes = CHUNK.min(self.bytes.saturating_sub(at));
         let mut chunk = vec![0; usize::try_from(bytes).unwrap_or_default()];
@@ -175,17 +175,17 @@ impl LargeFile {
     }
 }
 
-/// The part of a body that has not been sent.
+/// The part of a body that has not been sent yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    /// Bytes that have been read but not sent.
+    /// The bytes that have been read but not sent.
     ready: Bytes,
-    /// The file, and the position of the next byte to read from it.
+    /// The file that is being sent, and the offset of the next byte to read from it.
     rest: Option<(Arc<LargeFile>, u64)>,
 }
 
 impl Flow {
-    /// Creates a flow of the whole content.
+    /// Creates the flow of a content that has not been sent.
     pub(crate) fn of(content: &Content) -> Flow {
         match content {
             Content::Memory(bytes) => Flow { ready: bytes.clone(), rest: None },
@@ -193,18 +193,18 @@ impl Flow {
         }
     }
 
-    /// Creates a flow of the whole file.
+    /// Creates the flow of a large file that has not been sent.
     pub(crate) fn of_large(file: &Arc<LargeFile>) -> Flow {
         Flow { ready: Bytes::new(), rest: Some((Arc::clone(file), 0)) }
     }
 
-    /// The number of bytes that have not been sent.
+    /// Returns the number of bytes that have not been sent.
     pub(crate) fn left(&self) -> u64 {
         let rest = self.rest.as_ref().map_or(0, |(file, at)| file.bytes - at);
         self.ready.len() as u64 + rest
     }
 
-    /// Returns the next bytes; empty only if none are left.
+    /// Returns the next bytes to send. They are empty only if all bytes have been sent.
     pub(crate) fn next(&mut self) -> io::Result<&mut Bytes> {
         if let Some((file, at)) = self.rest.as_mut().filter(|_| self.ready.is_empty()) {
             self.ready = file.read(*at)?;
@@ -250,7 +250,7 @@ mod tests {
         file
     }
 
-    /// Tests placeholders at all positions around the end of a chunk.
+    /// Tests placeholders at all positions near the end of a chunk.
     #[test]
     fn a_large_file_with_placeholders_is_kept_in_memory() {
         let chunk = usize::try_from(CHUNK).unwrap();

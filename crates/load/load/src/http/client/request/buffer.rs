@@ -1,4 +1,4 @@
-//! Stores all requests of a run in one buffer. A request takes its text and 16 bytes.
+//! Stores all requests of a run in one buffer. A request takes as many bytes as its text, plus 16.
 
 use super::body::Content;
 use super::parts::RequestParts;
@@ -14,25 +14,26 @@ use std::sync::Arc;
 /// The parts that all requests to a server share.
 #[derive(Debug)]
 pub(crate) struct Common {
-    /// A URL of the server.
+    /// The URL of a request to the server.
     pub(crate) url: Uri,
-    /// Whether requests go to a proxy, which needs the complete URL.
+    /// Whether requests go to a proxy that needs the complete URL.
     pub(crate) is_to_proxy: bool,
-    /// Headers that are sent unless the request has a header of the same name.
+    /// The headers that are sent unless the request has a header with the same name.
     pub(crate) usual: HeaderMap,
-    /// Headers that are sent in addition to those of the request.
+    /// The headers that are sent in addition to those of the request.
     pub(crate) given: HeaderMap,
 }
 
-/// Requests, in order.
+/// All requests of a run, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// For each request, one line with its method, one with its path, and two for each header: name and value.
+    /// The heads of all requests. Each consists of a line with the method, a line with the path, and two lines for
+    /// each header: its name and its value.
     heads: Vec<u8>,
     entries: Vec<Entry>,
     /// The distinct bodies. The first one is empty.
     bodies: Vec<Content>,
-    /// The index of each body by its address ([`Content::address`]).
+    /// The index of each body. The key is its address ([`Content::address`]).
     known: HashMap<usize, u32>,
     /// The templates of requests with placeholders.
     templates: Vec<Templates>,
@@ -40,9 +41,9 @@ pub(crate) struct Requests {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The end of the request's head.
+    /// The end of the head of the request, as an offset in `heads`.
     end: usize,
-    /// The index of the body, or of the templates if the request has placeholders.
+    /// The index of the body. If the request has placeholders, the index of its templates.
     body: u32,
     server: u16,
     label: u8,
@@ -50,7 +51,7 @@ struct Entry {
 }
 
 impl Requests {
-    /// Adds a request to a server, with the number of its label.
+    /// Adds a request without placeholders. `label` is the number of its label.
     pub(crate) fn add(
         &mut self,
         target: &TargetSpec,
@@ -109,7 +110,7 @@ impl Requests {
         Ok(index)
     }
 
-    /// Frees unused memory. No more requests can be added.
+    /// Frees unused memory. No further requests can be added.
     pub(crate) fn complete(mut self) -> Requests {
         self.heads.shrink_to_fit();
         self.entries.shrink_to_fit();
@@ -118,40 +119,40 @@ impl Requests {
         self
     }
 
-    /// The number of requests.
+    /// Returns the number of requests.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// The number of body files that are open.
+    /// Returns the number of body files that stay open.
     pub(crate) fn files(&self) -> usize {
         let as_they_are = self.bodies.iter().filter_map(Content::file);
         let of_filled = self.templates.iter().filter_map(Templates::file);
         as_they_are.chain(of_filled).map(Arc::as_ptr).collect::<HashSet<_>>().len()
     }
 
-    /// The server of a request.
+    /// Returns the index of the server of a request.
     pub(crate) fn server(&self, index: usize) -> usize {
         usize::from(self.entries[index].server)
     }
 
-    /// The number of a request's label.
+    /// Returns the number of a request's label.
     pub(crate) fn label(&self, index: usize) -> u8 {
         self.entries[index].label
     }
 
-    /// The templates of a request, if it has placeholders.
+    /// Returns the templates of a request, if it has placeholders.
     pub(crate) fn templates(&self, index: usize) -> Option<&Templates> {
         let entry = self.entries[index];
         entry.is_filled.then(|| &self.templates[entry.body as usize])
     }
 
-    /// The body of a request without placeholders.
+    /// Returns the body of a request without placeholders.
     pub(crate) fn body_of(&self, index: usize) -> &Content {
         &self.bodies[self.entries[index].body as usize]
     }
 
-    /// The parts of a request. For a request with placeholders, only the method is set.
+    /// Returns the parts of a request. For a request with placeholders, only the method is set.
     pub(crate) fn get(&self, index: usize) -> RequestParts<'_> {
         let entry = self.entries[index];
         let begin = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(headers, own.map(|(name, value)| (name.as_bytes(), value.as_bytes())));
     }
 
-    /// An earlier version took 1.2 kB per target, in a run with a million targets.
+    /// An earlier version needed 1.2 kB per target in a run with a million targets.
     #[test]
     fn a_request_takes_its_text_and_16_bytes() {
         const COUNT: usize = 10_000;
@@ -216,7 +217,7 @@ mod tests {
         assert!(size_of::<Entry>() <= 16 && requests.bodies.len() == 2);
         let text = "PUT\n/items/12345\nx-request\n12345\n".len();
         assert_eq!((requests.heads.len(), requests.count()), (COUNT * text, COUNT));
-        // An allocator may return a little more than was requested.
+        // An allocator may return slightly more memory than was requested.
         assert!(requests.heads.capacity() <= COUNT * text * 11 / 10);
         assert!(requests.entries.capacity() <= COUNT * 11 / 10 && requests.known.capacity() == 0);
     }

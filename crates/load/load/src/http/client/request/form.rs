@@ -1,4 +1,4 @@
-//! Parses the options for form fields, and builds the body of a form as browsers send it (RFC 7578).
+//! Parses the options about form fields, and builds the body of a form as browsers send it (RFC 7578).
 
 use crate::http::template::is_one;
 use anyhow::Context;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 const USAGE: &str = "write NAME=VALUE, or NAME=@FILE, as in photo=@cat.jpg;type=image/jpeg";
 
-/// The content types by file name extension, as in curl.
+/// The content types for file name extensions, as in curl.
 const KINDS: [(&str, &str); 10] = [
     ("gif", "image/gif"),
     ("jpg", "image/jpeg"),
@@ -25,7 +25,7 @@ const KINDS: [(&str, &str); 10] = [
     ("xml", "application/xml"),
 ];
 
-/// A form field, as written in `--form`.
+/// A form field, as `--form` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     name: String,
@@ -37,18 +37,18 @@ pub(crate) struct Field {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Value {
     Text(String),
-    /// A file that is uploaded, with a file name and a content type.
+    /// A file that is uploaded with a file name and a content type.
     Upload(PathBuf),
-    /// A file whose content is the value of the field.
+    /// A file whose content becomes the value of the field.
     Content(PathBuf),
 }
 
-/// A piece of a form's body.
+/// A part of a form's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// A text whose placeholders are filled, and the name of its field.
+    /// Text whose placeholders are filled, and the name of the field that it belongs to.
     Text(String, String),
-    /// Bytes that are sent unchanged.
+    /// Bytes that are sent as they are in the file, without filling.
     Bytes(Bytes),
 }
 
@@ -86,10 +86,10 @@ impl FromStr for Field {
 
 const TYPE: &str = "type=";
 const FILE_NAME: &str = "filename=";
-/// The options that curl accepts after a value.
+/// The options that curl accepts after the value of a field.
 const OPTIONS: [&str; 4] = [TYPE, FILE_NAME, "headers=", "encoder="];
 
-/// Splits off the option at the start of a text, if there is one.
+/// Splits off the option at the start of a text. Returns `None` if there is no option.
 fn option(text: &str) -> Option<(&'static str, &str)> {
     let text = text.trim_start().strip_prefix(';')?.trim_start();
     OPTIONS.into_iter().find_map(|option| {
@@ -98,7 +98,8 @@ fn option(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Splits off the text before the next option, or a quoted text, in which a backslash escapes quotes and itself.
+/// Splits off the text before the next option, or a text in quotes. Inside quotes, semicolons do not begin an option,
+/// and a backslash escapes quotes and itself.
 fn word(text: &str) -> Result<(String, &str), String> {
     let Some(quoted) = text.strip_prefix('"') else {
         let mut ends = text.match_indices(';').map(|(at, _)| at);
@@ -134,7 +135,7 @@ impl Field {
         }
     }
 
-    /// The file that the field's value is read from.
+    /// Returns the file from which the field's value is read, or `None` if the option contains the value.
     pub(crate) fn file(&self) -> Option<&Path> {
         match &self.value {
             Value::Text(_) => None,
@@ -142,7 +143,7 @@ impl Field {
         }
     }
 
-    /// The head of the part. As in browsers, only characters that would end a name are escaped.
+    /// Returns the head of the field's part. As in browsers, only characters that would end a name are escaped.
     fn head(&self, boundary: &str) -> String {
         let upload = match &self.value {
             Value::Upload(path) => Some(path),
@@ -187,10 +188,10 @@ fn kind_of(path: &Path) -> Option<&'static str> {
     known.map(|(_, kind)| kind)
 }
 
-/// Builds the body of a form in pieces, and its content type. Reads the files.
+/// Builds the body of a form in pieces, and its content type. Reads the files of the fields.
 ///
 /// # Errors
-/// Fails if a file cannot be read.
+/// Returns an error if a file cannot be read.
 pub(crate) fn body(fields: &[Field]) -> anyhow::Result<(Vec<Piece>, HeaderValue)> {
     let values = fields.iter().map(Field::read).collect::<anyhow::Result<Vec<_>>>()?;
     let boundary = boundary(&values);
@@ -206,7 +207,7 @@ fn as_it_is(text: String) -> Piece {
     Piece::Bytes(text.into())
 }
 
-/// Returns a boundary that occurs in no value. It is the same in each run.
+/// Returns a boundary that no value contains. It is the same in each run.
 fn boundary(values: &[Piece]) -> String {
     let mut random = Rng::with_seed(0);
     loop {
@@ -221,7 +222,7 @@ fn boundary(values: &[Piece]) -> String {
 }
 
 impl Piece {
-    /// The piece as bytes, with its placeholders not filled.
+    /// Returns the bytes of the piece. Placeholders are not filled.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text, _) => text.as_bytes(),
@@ -229,7 +230,7 @@ impl Piece {
         }
     }
 
-    /// Whether the piece contains a placeholder.
+    /// Returns whether the piece contains a placeholder.
     pub(crate) fn is_filled(&self) -> bool {
         matches!(self, Piece::Text(text, _) if is_one(text.as_bytes()))
     }

@@ -1,13 +1,14 @@
-//! Chooses the request of a slot: in rotation, by weight, or from a list.
+//! Chooses the request of a slot: in turn, by weight, or from a list.
 
 /// The order in which requests take turns.
 #[derive(Debug)]
 pub(crate) enum Rotation {
     /// Each of `count` requests has one turn in a round.
     Even { count: u64 },
-    /// Weighted turns. Each element is the number of turns in a round for all requests up to its own.
+    /// The requests have weighted turns. Each element is the number of turns in a round that its request and all
+    /// earlier requests have in total.
     Weighted(Vec<u64>),
-    /// The index of the request for each slot.
+    /// The index of each slot's request.
     Listed(Vec<u32>),
 }
 
@@ -18,7 +19,7 @@ impl Default for Rotation {
 }
 
 impl Rotation {
-    /// Adds a request.
+    /// Adds a request with this weight.
     pub(crate) fn add(&mut self, weight: u32) {
         match self {
             Rotation::Even { count } if weight == 1 => *count += 1,
@@ -34,7 +35,7 @@ impl Rotation {
         }
     }
 
-    /// Assigns this request to the next slot.
+    /// Assigns a request to the next slot.
     pub(crate) fn list(&mut self, request: u32) {
         match self {
             Rotation::Listed(list) => list.push(request),
@@ -42,7 +43,7 @@ impl Rotation {
         }
     }
 
-    /// Frees unused memory. No more requests can be added.
+    /// Frees unused memory. No further requests can be added.
     pub(crate) fn complete(mut self) -> Rotation {
         match &mut self {
             Rotation::Even { .. } => {}
@@ -52,7 +53,7 @@ impl Rotation {
         self
     }
 
-    /// The request of a slot. The rotation must not be empty.
+    /// Returns the index of the request of a slot. The rotation must not be empty.
     pub(crate) fn of_slot(&self, number: u64) -> usize {
         let index = match self {
             Rotation::Even { count } => number % count,
@@ -66,9 +67,10 @@ impl Rotation {
     }
 }
 
-/// The request that has this turn of a round. The list of requests is halved by turns repeatedly. The turns of each
-/// half are spread evenly over the turns of both, like the steps of a line over pixels (J. E. Bresenham, "Algorithm for
-/// computer control of a digital plotter", 1965).
+/// Returns the index of the request that has this turn of a round. The list of requests is repeatedly split so that
+/// both parts have about the same number of turns. The turns of each part are spread evenly over the turns of both,
+/// like the steps of a line over pixels (J. E. Bresenham, "Algorithm for computer control of a digital plotter",
+/// 1965).
 fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     let (mut requests, mut before) = (0..up_to.len(), 0);
     while requests.len() > 1 {
@@ -87,7 +89,7 @@ fn weighted(up_to: &[u64], mut turn: u64) -> usize {
     requests.start
 }
 
-/// `turns * part / all`, rounded to the nearest integer.
+/// Returns `turns * part / all`, rounded to the nearest integer.
 fn share(turns: u64, part: u64, all: u64) -> u64 {
     let [turns, part, all] = [turns, part, all].map(u128::from);
     // The share is at most `part`.
@@ -137,7 +139,7 @@ mod tests {
             prop_assert_eq!(times, weights);
         }
 
-        /// Holds after any number of turns.
+        /// The property must hold after any number of turns.
         #[test]
         fn each_has_had_its_share_of_turns_give_or_take_two(
             weights in prop::collection::vec(prop_oneof![Just(1_u32), 1_u32..10, 1_u32..200], 2..14),
@@ -154,7 +156,7 @@ mod tests {
             }
         }
 
-        /// An earlier version gave one request adjacent turns in rounds of four.
+        /// An earlier version gave one request adjacent turns in rounds of four turns.
         #[test]
         fn turns_of_two_requests_alternate_as_far_as_they_can(one in 1_u32..300, other in 1_u32..300) {
             let turns = turns(&[one, other]);
@@ -181,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Weights that come from logs can be large.
+    /// Weights that are derived from logs can be large.
     #[test]
     fn a_round_may_have_more_turns_than_memory_could_hold() {
         let turns = turns(&[u32::MAX, u32::MAX, 1, u32::MAX]);

@@ -1,4 +1,4 @@
-//! Compiles requests with placeholders, and fills them for each slot in memory that is reused.
+//! Compiles requests that contain placeholders, and fills them for each slot in memory that is reused.
 
 use super::body::{Content, LargeFile};
 use super::form::Piece;
@@ -15,13 +15,13 @@ use hyper::http::uri::{Authority, PathAndQuery};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Headers that control how the request is sent. They must not contain placeholders.
+/// Headers that control how a request is sent. They must not contain placeholders.
 const OURS: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
-/// The smallest size in bytes of a piece without placeholders that all requests share instead of copying it.
+/// The minimum size in bytes of a piece without placeholders that all requests share instead of copying it.
 const LARGE: usize = 1 << 16;
 
-/// A compiled request.
+/// A compiled request that contains placeholders.
 #[derive(Debug)]
 pub(crate) struct Templates {
     path: Template,
@@ -32,8 +32,8 @@ pub(crate) struct Templates {
 #[derive(Debug)]
 enum Body {
     AsItIs(Content),
-    /// A body with placeholders: the template before a large piece, the piece, which all requests share, and the
-    /// template after it.
+    /// A body with placeholders: the template before a large piece, the large piece, which all requests share, and
+    /// the template after it.
     Filled(Template, Box<[u8]>, Template),
 }
 
@@ -44,22 +44,22 @@ impl Body {
     }
 }
 
-/// The memory of a filled request.
+/// The memory for a filled request.
 #[derive(Debug, Default)]
 pub(crate) struct FilledRequest {
     path: Vec<u8>,
     headers: Vec<u8>,
-    /// The body before and after the large piece.
+    /// The body before the large piece, and after it.
     body: [Vec<u8>; 2],
 }
 
-/// Whether a request contains a placeholder.
+/// Returns whether a request contains a placeholder.
 pub(crate) fn is_filled(target: &TargetSpec) -> bool {
     let headers = target.headers.iter().any(|(_, value)| is_one(value.as_bytes()));
     headers || has_filled_body(target) || is_one(path(&target.url).as_bytes())
 }
 
-/// Whether the body contains a placeholder. Braces in uploaded files are not placeholders.
+/// Returns whether the body contains a placeholder. Braces in uploaded files are not placeholders.
 fn has_filled_body(target: &TargetSpec) -> bool {
     match &target.form[..] {
         [] => is_one(target.body.memory()),
@@ -71,32 +71,32 @@ fn path(url: &Uri) -> &str {
     url.path_and_query().map_or("/", PathAndQuery::as_str)
 }
 
-/// Compiles requests, and checks them against the data.
+/// Compiles requests, and checks them with the values of the data.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
     pub(crate) data: Option<Data>,
-    /// The columns whose values have been checked, each with the place where they are used.
+    /// The columns whose values have been checked, each with the place in a request that uses them.
     checked: HashSet<(usize, Place)>,
-    /// The names of the values taken from earlier responses.
+    /// The names of the values extracted from earlier responses.
     pub(crate) taken: Vec<String>,
-    /// The places that use taken values.
+    /// The uses of extracted values in requests.
     pub(crate) uses: BTreeSet<Use>,
 }
 
-/// The use of a taken value: its index, and the place and form in which it is used.
+/// The use of an extracted value: its index, the place in the request, and the form.
 pub(crate) type Use = (usize, Place, Form);
 
 impl Compiler {
-    /// Creates a compiler for requests that are filled with rows of this data.
+    /// Creates a compiler for requests that rows of this data fill.
     pub(crate) fn new(data: Option<Data>) -> Compiler {
         Compiler { data, ..Compiler::default() }
     }
 
-    /// Compiles a request, and checks that the values of all rows are valid in it. HTTP/2 sends the host in
+    /// Compiles a request, and checks that the values of all rows are valid in it. With HTTP/2, the host is sent in
     /// `:authority`.
     ///
     /// # Errors
-    /// Fails if a placeholder is invalid, or if a row has an invalid value.
+    /// Returns an error if a placeholder is invalid, or if a row contains an invalid value.
     pub(crate) fn compile(
         &mut self,
         target: &TargetSpec,
@@ -134,7 +134,7 @@ impl Compiler {
         }
     }
 
-    /// Compiles the path. No segment may become `.` or `..`, because servers would then resolve another path.
+    /// Compiles the path. No segment may become `.` or `..`, because servers would then resolve a different path.
     fn path(&mut self, url: &Uri) -> anyhow::Result<Template> {
         let template = self.template(path(url), Place::Url)?;
         let Some(data) = &self.data else { return Ok(template) };
@@ -158,7 +158,7 @@ impl Compiler {
     ) -> anyhow::Result<Template> {
         let is_ours = OURS.contains(name) || http2 && name == HOST;
         ensure!(!is_ours || !is_one(value.as_bytes()), "this header can't be filled in");
-        // A value that is not UTF-8 contains no placeholders and is sent unchanged.
+        // A value that is not UTF-8 contains no placeholders, so it is sent unchanged.
         let Ok(text) = std::str::from_utf8(value.as_bytes()) else {
             return Ok(Template::of_bytes(value.as_bytes()));
         };
@@ -169,7 +169,7 @@ impl Compiler {
         Ok(template)
     }
 
-    /// Checks that the values of every row form a valid host.
+    /// Checks that the template becomes a valid host with the values of every row.
     fn check_host(&self, template: &Template) -> anyhow::Result<()> {
         ensure!(template.taken().next().is_none(), "this header can't have what was taken in it");
         let Some(data) = &self.data else {
@@ -199,7 +199,8 @@ impl Compiler {
     }
 }
 
-/// Checks that these values form a valid host. The error message ends with `at`, the source of the values.
+/// Checks that the template becomes a valid host with these values. The error message ends with `at`, which describes
+/// the source of the values.
 fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::Result<()> {
     let mut host = Vec::new();
     template.fill(&mut values, &mut host);
@@ -209,7 +210,7 @@ fn check_host(template: &Template, mut values: Values<'_>, at: &str) -> anyhow::
 }
 
 impl Templates {
-    /// Fills the request with these values.
+    /// Fills the request with these values, and returns its parts.
     pub(crate) fn fill<'a>(
         &'a self,
         method: &'a [u8],
@@ -238,7 +239,7 @@ impl Templates {
         }
     }
 
-    /// The body file, if the body is a large file.
+    /// Returns the body file, if the body is a large file.
     pub(crate) fn file(&self) -> Option<&Arc<LargeFile>> {
         match &self.body {
             Body::AsItIs(body) => body.file(),
@@ -246,7 +247,7 @@ impl Templates {
         }
     }
 
-    /// The length of the body; `None` if the body contains placeholders.
+    /// Returns the length of the body, or `None` if the body contains placeholders.
     pub(crate) fn body_length(&self) -> Option<u64> {
         match &self.body {
             Body::AsItIs(body) => Some(body.len()),

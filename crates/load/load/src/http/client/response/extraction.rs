@@ -1,4 +1,4 @@
-//! Finds values in a retained response: headers, JSON pointers and regular expressions.
+//! Extracts values from a retained response: from headers, or by JSON pointers and regular expressions.
 
 use super::retained::RetainedResponse;
 use hyper::StatusCode;
@@ -9,16 +9,16 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Describes where a response contains a value.
+/// Describes the position of a value in a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     pub(crate) part: Part,
-    /// Selects a part of the text: the first group of the first match, or the whole match if the expression has no
-    /// group.
+    /// Selects a part of the text: the first group of the first match. If the expression has no group, the whole
+    /// match.
     pub(crate) regex: Option<Regex>,
 }
 
-/// A part of a response.
+/// The part of a response that contains a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     /// The first header with this name.
@@ -28,21 +28,21 @@ pub(crate) enum Part {
     Body,
 }
 
-/// The reason for which a value is not found.
+/// The reason why a value cannot be extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// The response does not contain the value.
     Absent,
     /// The body is not JSON.
     NoJson,
-    /// The body is too long to be searched.
+    /// The body is too long to search.
     TooLong,
-    /// The value is not valid in a place that uses it.
+    /// The value is not valid at a place that uses it.
     Unfit,
 }
 
 impl Missing {
-    /// The name of the failure for this reason. `name` is the name if the value is absent.
+    /// Returns the name of the failure. If the value is absent, the name is `name`.
     pub(crate) fn named(self, name: &str) -> String {
         let why = match self {
             Missing::Absent => return name.to_owned(),
@@ -54,7 +54,7 @@ impl Missing {
     }
 }
 
-/// A response to search. Its body is parsed as JSON at most once.
+/// A response from which values are extracted. Its body is parsed as JSON at most once.
 #[derive(Debug)]
 pub(crate) struct SearchedResponse<'a> {
     pub(crate) status: StatusCode,
@@ -63,12 +63,12 @@ pub(crate) struct SearchedResponse<'a> {
 }
 
 impl<'a> SearchedResponse<'a> {
-    /// Prepares the search of a response with this status.
+    /// Prepares the extraction from a response with this status.
     pub(crate) fn new(status: StatusCode, retained: &'a RetainedResponse) -> SearchedResponse<'a> {
         SearchedResponse { status, retained, whole: OnceCell::new() }
     }
 
-    /// Returns the value as text. JSON `null` counts as absent.
+    /// Extracts the value as text. A JSON `null` counts as absent.
     pub(crate) fn find(&self, source: &Source) -> Result<Cow<'a, [u8]>, Missing> {
         let part = self.part(&source.part)?;
         let Some(regex) = &source.regex else { return Ok(part) };
@@ -104,7 +104,7 @@ impl<'a> SearchedResponse<'a> {
         self.retained.body().ok_or(Missing::TooLong)
     }
 
-    /// Returns the raw JSON value at a JSON pointer.
+    /// Returns the raw JSON value that a JSON pointer refers to.
     pub(crate) fn json(&self, pointer: &str) -> Result<&'a RawValue, Missing> {
         let read = || serde_json::from_slice(self.body()?).map_err(|_| Missing::NoJson);
         let whole = (*self.whole.get_or_init(read))?;
@@ -116,13 +116,13 @@ impl<'a> SearchedResponse<'a> {
     }
 }
 
-/// Whether `text` is a valid JSON pointer (RFC 6901).
+/// Returns whether `text` is a valid JSON pointer (RFC 6901).
 pub(crate) fn is_pointer(text: &str) -> bool {
     let is_escape = |part: &str| part.starts_with(['0', '1']);
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escape)
 }
 
-/// The member or element of `value` with this name or index.
+/// Returns the member of an object with this name, or the element of an array with this index.
 fn child<'a>(value: &'a RawValue, token: &str) -> Option<&'a RawValue> {
     let text = value.get();
     if text.starts_with('{') {

@@ -7,31 +7,31 @@ use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Times the items of a response. Used for one response after the other.
+/// Times the items of responses, one response after the other.
 #[derive(Debug)]
 pub(crate) struct ItemTimer {
     items: Items,
     clock: Pacer,
     scanner: Scanner,
-    /// The time at which the last part arrived.
+    /// The time at which the last part of the body arrived.
     now: Nanos,
     seen: SeenItems,
-    /// Whether only the head of the response is still of interest.
+    /// Whether only the head of the response is of interest from now on.
     pub(crate) is_head_enough: bool,
 }
 
-/// The items seen in a response.
+/// The items that were seen in a response.
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
     /// The time at which the request was sent.
     sent: Nanos,
     first_byte: Option<Nanos>,
-    /// The time at which each item was complete.
+    /// The time at which each item was completed.
     pub(crate) items: Vec<Nanos>,
 }
 
 impl ItemTimer {
-    /// Creates a timer for items of this kind, which reads this clock.
+    /// Creates a timer for items of this kind, which reads the time from `clock`.
     pub(crate) fn new(items: Items, clock: &Pacer) -> ItemTimer {
         let (scanner, seen) = (Scanner::new(items.clone()), SeenItems::default());
         ItemTimer {
@@ -51,32 +51,32 @@ impl ItemTimer {
         self.seen.items.clear();
     }
 
-    /// Records when the request is sent.
+    /// Records the time at which the request is sent.
     pub(crate) fn sent(&mut self, at: Nanos) {
         self.seen.sent = at;
     }
 
-    /// Records that bytes arrived.
+    /// Records the time at which bytes of the response arrived.
     pub(crate) fn came(&mut self) {
         self.now = self.clock.now();
         self.seen.first_byte.get_or_insert(self.now);
     }
 
-    /// Counts the items that end in a part of the body.
+    /// Records the items that are completed by a part of the body.
     pub(crate) fn look(&mut self, part: &[u8]) {
         for _ in 0..self.scanner.count(part) {
             self.seen.items.push(self.now);
         }
     }
 
-    /// Records that the response is complete.
+    /// Records that the response is complete, which may complete an item.
     pub(crate) fn end(&mut self) {
         for _ in 0..self.scanner.at_end() {
             self.seen.items.push(self.now);
         }
     }
 
-    /// The items seen in the last response.
+    /// Returns the items that were seen in the last response.
     pub(crate) fn seen(&self) -> &SeenItems {
         &self.seen
     }
@@ -95,8 +95,8 @@ impl StreamTimings {
         StreamTimings { times: Mutex::new(PARTS.map(|_| no_times())) }
     }
 
-    /// Records a response, complete or not, to a request that was due at `due`. The times to the first byte and the
-    /// first item begin at the send. The response time of the first item begins at `due`.
+    /// Records a response, which may be incomplete, to a request that was due at `due`. The times to the first byte
+    /// and to the first item begin when the request is sent. The response time of the first item begins at `due`.
     pub(crate) fn record(&self, seen: &SeenItems, due: Nanos) {
         let sent = seen.sent;
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +113,7 @@ impl StreamTimings {
         }
     }
 
-    /// Returns the times recorded since the last call.
+    /// Returns the times that were recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let empty = PARTS.map(|_| no_times());
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,8 +128,8 @@ mod tests {
     use nanopace::{ManualClock, Rate};
     use std::time::Duration;
 
-    /// Returns the times of a response that was due at 2 ms and sent at 5 ms. Each part is given with its delay in
-    /// milliseconds.
+    /// Returns the times of a response that was due at 2 ms and sent at 5 ms. Each of `parts` has a delay in
+    /// milliseconds before it.
     fn times(parts: &[(u64, &str)]) -> [Vec<u64>; 4] {
         let clock = ManualClock::new();
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

@@ -1,41 +1,41 @@
-//! Observes responses while they are read: times their items, or retains them for searching.
+//! Observes responses while they are read: times their items, or retains them for the extraction of values.
 
 use super::item_times::ItemTimer;
 use super::retained::RetainedResponse;
 use hyper::header::HeaderMap;
 
-/// An observer, used for one response after the other.
+/// An observer of responses, which is used for one response after the other.
 #[derive(Debug)]
 pub(crate) enum ResponseObserver {
     /// Times the items of streamed responses.
     ItemTimes(ItemTimer),
-    /// Retains responses for searching.
+    /// Retains responses, so that values can be extracted.
     Retained(RetainedResponse),
 }
 
 impl ResponseObserver {
-    /// Reports that bytes have arrived.
+    /// Notifies the observer that bytes have arrived.
     pub(crate) fn came(&mut self) {
         if let ResponseObserver::ItemTimes(timed) = self {
             timed.came();
         }
     }
 
-    /// Passes on the head of an HTTP/1 response.
+    /// Passes the head of an HTTP/1 response to the observer.
     pub(crate) fn head(&mut self, head: &[u8]) {
         if let ResponseObserver::Retained(retained) = self {
             retained.head(head);
         }
     }
 
-    /// Passes on the headers of an HTTP/2 response.
+    /// Passes the headers of an HTTP/2 response to the observer.
     pub(crate) fn headers(&mut self, headers: &HeaderMap) {
         if let ResponseObserver::Retained(retained) = self {
             retained.headers(headers);
         }
     }
 
-    /// Passes on a part of the body.
+    /// Passes a part of the body to the observer.
     pub(crate) fn look(&mut self, part: &[u8]) {
         match self {
             ResponseObserver::ItemTimes(timed) => timed.look(part),
@@ -43,14 +43,14 @@ impl ResponseObserver {
         }
     }
 
-    /// Reports that the response is complete.
+    /// Notifies the observer that the response is complete.
     pub(crate) fn end(&mut self) {
         if let ResponseObserver::ItemTimes(timed) = self {
             timed.end();
         }
     }
 
-    /// Whether only the head of the response is still of interest.
+    /// Returns whether only the head of the response is of interest from now on.
     pub(crate) fn is_head_enough(&self) -> bool {
         matches!(self, ResponseObserver::ItemTimes(timed) if timed.is_head_enough)
     }

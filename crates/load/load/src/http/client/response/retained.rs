@@ -1,9 +1,9 @@
-//! Retains the headers and the body of a response until values have been looked up in them.
+//! Retains the headers and the body of a response until values have been extracted from them.
 
 use httparse::{EMPTY_HEADER, Response};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// The longest body that is searched, in bytes.
+/// The maximum length of a body that is searched, in bytes.
 pub(crate) const LONGEST_BODY: usize = 1 << 20;
 
 /// The parts of a response that must be retained.
@@ -13,7 +13,7 @@ pub(crate) struct Wanted {
     pub(crate) body: bool,
 }
 
-/// The retained parts of a response, in memory that is reused for the next one.
+/// The retained parts of a response. Their memory is reused for the next response.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedResponse {
     wanted: Wanted,
@@ -23,7 +23,7 @@ pub(crate) struct RetainedResponse {
 }
 
 impl RetainedResponse {
-    /// Starts the next response, of which the parts in `wanted` are retained.
+    /// Begins the next response. The parts in `wanted` will be retained.
     pub(crate) fn begin(&mut self, wanted: Wanted) {
         self.wanted = wanted;
         self.clear();
@@ -35,7 +35,8 @@ impl RetainedResponse {
         self.is_too_long = false;
     }
 
-    /// Retains the head of an HTTP/1 response, which has been parsed. Called again if the request is sent again.
+    /// Retains the head of an HTTP/1 response, which has already been parsed. If the request is retried, this is
+    /// called again.
     pub(crate) fn head(&mut self, head: &[u8]) {
         self.clear();
         if !self.wanted.headers {
@@ -73,7 +74,7 @@ impl RetainedResponse {
         }
     }
 
-    /// The body; `None` if it is longer than [`LONGEST_BODY`].
+    /// Returns the body, or `None` if it is longer than [`LONGEST_BODY`].
     pub(crate) fn body(&self) -> Option<&[u8]> {
         (!self.is_too_long).then_some(&self.body[..])
     }

@@ -1,4 +1,4 @@
-//! Finds the ends of items in streamed responses.
+//! Finds the items in streamed responses.
 
 use super::extraction::is_pointer;
 use super::retained::LONGEST_BODY;
@@ -10,17 +10,17 @@ use std::sync::Arc;
 /// The kind of items in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
-    /// A server-sent event with data. An event that consists only of comments or other fields does not count.
+    /// A server-sent event with data. Events that consist only of comments or other fields do not count.
     Sse,
     /// A line that is not empty.
     Lines,
 }
 
-/// The kind of items, and the content that the first item must have.
+/// The kind of items, and optionally the content that the first item must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items {
     kind: ItemKind,
-    /// The JSON pointer (RFC 6901) to the content of the first item.
+    /// The JSON pointer (RFC 6901) to content. The first item with this content is the first one that counts.
     pointer: Option<Arc<str>>,
 }
 
@@ -45,29 +45,29 @@ impl FromStr for Items {
     }
 }
 
-/// Counts the items of a body that arrives in parts.
+/// Counts the items of a body whose parts arrive one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     kind: ItemKind,
-    /// The length of the current line, counted up to five characters.
+    /// The length of the current line. It is counted only up to five characters.
     length: usize,
-    /// Whether the current line begins like a data line.
+    /// Whether the current line can still be a data line, by its first characters.
     is_data: bool,
-    /// Whether the current event has a data line.
+    /// Whether the current event contains a data line.
     has_data: bool,
     is_behind_return: bool,
-    /// The number of bytes of a byte-order mark seen so far. The mark does not belong to the first line.
+    /// The number of bytes of a byte-order mark that have been seen. The mark does not belong to the first line.
     mark: usize,
-    /// Searches for the first item, if that item must have content; `None` after it was found.
+    /// Searches for the first item that counts, or `None` if all items count from now on.
     first: Option<First>,
 }
 
-/// Searches for the first item: the first one whose JSON has content at the pointer.
+/// Searches for the first item whose JSON has content at the pointer.
 #[derive(Clone, Debug)]
 struct First {
     pointer: Arc<str>,
     line: Vec<u8>,
-    /// The data of the current event, or the current line.
+    /// The data of the current event, or of the current line.
     data: Vec<u8>,
 }
 
@@ -78,7 +78,7 @@ impl First {
         }
     }
 
-    /// Ends the current line. Its data begins after `before` bytes.
+    /// Ends the current line. Its data begins after `before` bytes, if it has any.
     fn end_line(&mut self, before: Option<usize>) {
         let data = before.and_then(|before| self.line.get(before..)).unwrap_or_default();
         self.data.extend_from_slice(data);
@@ -98,7 +98,7 @@ const MARK: &[u8; 3] = b"\xEF\xBB\xBF";
 const DATA: &[u8; 5] = b"data:";
 
 impl Scanner {
-    /// Creates a scanner for the start of a body.
+    /// Creates a scanner for a new body.
     pub(crate) fn new(items: Items) -> Scanner {
         Scanner {
             kind: items.kind,
@@ -115,12 +115,12 @@ impl Scanner {
         }
     }
 
-    /// Returns the number of items that end in this part.
+    /// Returns the number of items that are completed in this part of the body.
     pub(crate) fn count(&mut self, part: &[u8]) -> u64 {
         part.iter().filter(|byte| self.ends_item(**byte)).count() as u64
     }
 
-    /// Returns the number of items that the end of the body completes. An unfinished line counts as an item; an
+    /// Returns the number of items that the end of the body completes. An unfinished line counts as an item. An
     /// unfinished event is discarded (HTML standard, section 9.2.6).
     pub(crate) fn at_end(&mut self) -> u64 {
         u64::from(self.kind == ItemKind::Lines && self.length > 0 && self.ends_line())
@@ -148,7 +148,7 @@ impl Scanner {
         false
     }
 
-    /// Whether the end of this line completes an item.
+    /// Returns whether the end of this line completes an item.
     fn ends_line(&mut self) -> bool {
         let (is_empty, is_data) = (self.length == 0, self.is_data && self.length >= "data".len());
         (self.length, self.is_data) = (0, true);
@@ -168,7 +168,7 @@ impl Scanner {
         }
     }
 
-    /// Whether this event or line counts as an item. Items before the first one with content do not count.
+    /// Returns whether this event or line counts as an item. Items before the first one with content do not count.
     fn counts(&mut self) -> bool {
         let counts = self.first.as_mut().is_none_or(First::has_content);
         self.first = self.first.take().filter(|_| !counts);
@@ -232,7 +232,7 @@ mod tests {
                 assert_eq!(count, counted, "{kind}: {body}");
             }
         }
-        // The data of an event can span several lines. Data of more than 1 MiB is not searched.
+        // The data of an event can consist of several lines. Data of more than 1 MiB is not searched.
         let long = format!("data: {{\"a\":\"{}\"}}\n\n", "x".repeat(LONGEST_BODY));
         for (body, counted) in [
             ("data: {\"a\":\ndata:1}\n\n", 1),

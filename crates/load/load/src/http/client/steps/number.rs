@@ -1,9 +1,10 @@
 //! Compares JSON numbers as text, without rounding.
 
-/// A sign, the digits without zeros at either end, and the power of ten by which they are multiplied.
+/// A number: whether it is negative, its digits without zeros at either end, and the power of ten by which they are
+/// multiplied.
 type Number = (bool, String, i64);
 
-/// Whether two texts are equal as JSON numbers, whatever their notation.
+/// Returns whether two texts are equal JSON numbers. Their notation does not matter.
 pub(super) fn are_same(one: &str, other: &str) -> bool {
     number(one).is_some_and(|one| Some(one) == number(other))
 }

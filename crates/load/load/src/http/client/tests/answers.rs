@@ -1,4 +1,4 @@
-//! Lists servers' responses, one per line, each with the client's result.
+//! Tests responses of servers. Each line is a response, and the tests check the client's result for it.
 
 use super::server::{Answer, Server, Then};
 use super::{block_on, plan, session};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-/// Whether the second request uses the connection of the first one.
+/// Whether the second request uses the same connection as the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Connection {
     Kept,
@@ -19,15 +19,15 @@ enum Connection {
 }
 use Connection::{Gone, Kept};
 
-/// Servers whose responses lead to the same outcome.
+/// Servers whose responses have the same result.
 struct Servers {
     then: Then,
-    /// The status or the failure of the first request.
+    /// The status or the failure that the first request must have.
     outcome: &'static str,
-    /// The connection of the second request.
+    /// The connection that the second request must use.
     connection: Connection,
     options: Vec<String>,
-    /// Whether responses begin before the request's body is read.
+    /// Whether the server responds before it reads the body of the request.
     is_early: bool,
 }
 
@@ -44,8 +44,8 @@ impl Servers {
         Servers { is_early: true, ..self }
     }
 
-    /// Sends requests to a server for each of these responses, with and without kernel timestamps. A bar (`|`) in a
-    /// response is a pause.
+    /// For each of these responses, sends requests to a server that gives it, with and without kernel timestamps. A
+    /// bar (`|`) in a response stands for a pause.
     fn check<A: AsRef<[u8]>>(&self, answers: &[(&str, A)]) {
         let stamped = Some("--kernel-timestamps").filter(|_| cfg!(target_os = "linux"));
         let expected = [Gone, self.connection].map(|of| format!("{}, {of:?}", self.outcome));
@@ -56,7 +56,7 @@ impl Servers {
         }
     }
 
-    /// Sends two requests, with the additional option `more` if there is one. Returns the result of each.
+    /// Sends two requests, with the option `more` if it is given. Returns the result of each request.
     fn run(&self, name: &str, answer: &[u8], more: Option<&str>) -> Vec<String> {
         let parts = answer.split(|byte| *byte == b'|').map(<[u8]>::to_vec).collect();
         let server = Server::start(Answer { parts, is_early: self.is_early, then: self.then });
@@ -77,7 +77,7 @@ impl Servers {
                 if self.outcome != "timeout" && !self.is_early {
                     server.requests.recv().unwrap();
                 }
-                // This pause lets the runtime notice the server's last action.
+                // During this pause, the runtime notices the last action of the server.
                 sleep(Duration::from_millis(5)).await;
                 told.push(self.told(name, answer, &got));
             }
@@ -110,16 +110,16 @@ const HUNG_UP: &str = "the server hung up";
 const INVALID: &str = "not a valid HTTP answer";
 const TOO_LARGE: &str = "the answer has too many headers, or too long ones";
 const RESET: &str = "connection reset";
-/// The failure for an invalid chunk.
+/// The failure that is expected for an invalid chunk.
 const WRONG_CHUNK: &str = "the answer has a chunk that is none";
 const LONG_CHUNK: &str = TOO_LARGE;
 
-/// A head with this line.
+/// Returns the head of a response with this line.
 fn head(line: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{line}\r\n\r\n")
 }
 
-/// A response with a body of 2 bytes and this `Content-Length`.
+/// Returns a response with a body of 2 bytes and this `Content-Length`.
 fn length(text: &str) -> String {
     head(&format!("content-length:{text}")) + "ok"
 }
@@ -389,7 +389,7 @@ fn connections_that_end() {
     ]);
 }
 
-/// Unsolicited bytes must not become the response to the next request.
+/// Unsolicited bytes must not be taken for the response to the next request.
 #[test]
 fn bytes_after_a_response() {
     all(Waits, "200", Gone).check(&[
@@ -408,12 +408,12 @@ fn bytes_after_a_response() {
 
 #[test]
 fn responses_before_the_request_is_complete() {
-    // The body does not fit into the buffers of a connection.
+    // The body does not fit into the buffers of the connection.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
     let options = ["-X", "PUT", "--body-file", path.to_str().unwrap()];
-    // The rest of the request would delay the next one on the connection, and the server may never read it.
+    // The rest of the request would delay the next request on the connection, and the server may never read it.
     all(Waits, "200", Gone)
         .to(&options)
         .early()

@@ -1,4 +1,4 @@
-//! Simulates a connection on which writing fails while a response is being received.
+//! Simulates a connection on which a write fails while a response is being received.
 
 use crate::http::client::transport::stream::Io;
 use std::collections::VecDeque;
@@ -11,17 +11,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) const RESET: ErrorKind = ErrorKind::ConnectionReset;
 
 pub(super) struct Broken {
-    /// The number of bytes that can be written.
+    /// The number of bytes that can be written before a write fails.
     pub(super) takes: usize,
     /// The error of the first write that fails. Later writes report a broken pipe.
     pub(super) write_error: ErrorKind,
-    /// Bytes that can be read at once.
+    /// The bytes that can be read at once.
     pub(super) first: Vec<u8>,
-    /// Bytes that can be read after a write has failed.
+    /// The parts that can be read after a write has failed.
     pub(super) parts: VecDeque<Vec<u8>>,
-    /// How reading ends; `WouldBlock` means never.
+    /// The result of reading after all parts. `WouldBlock` means that the stream does not end.
     pub(super) end: Result<(), ErrorKind>,
-    /// Whether each part and the end can be read only one poll after the bytes before them.
+    /// Whether each part, and the end, can be read only in a later poll than the bytes before it.
     pub(super) pauses: bool,
     pub(super) has_failed: bool,
     pub(super) has_paused: bool,

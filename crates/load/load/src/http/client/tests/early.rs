@@ -1,4 +1,4 @@
-//! Tests servers that respond before they have read the request, and then stop reading.
+//! Tests servers that respond before they have read the whole request, and then stop reading.
 
 use super::broken::{Broken, RESET};
 use super::{block_on, plan, session};
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const END: Result<(), ErrorKind> = Ok(());
 
-/// The outcome of a request on such a connection, and the number of bytes read.
+/// Returns the outcome of a request on a broken connection, and the number of bytes that were read.
 fn outcome(
     write_error: ErrorKind,
     arriving: &[&'static str],
@@ -60,10 +60,10 @@ fn a_response_is_read_after_sending_has_failed() {
                 (&["HTTP/1.1 100 Continue\r\n\r\n", HEAD, "t", "oo"], Ok(413)),
                 (&[CHUNKED, "3\r\ntoo\r\n0\r\n\r\n"], Ok(429)),
                 (&[FINE, "yes"], Ok(200)),
-                // Only the status was read completely.
+                // Only the status was read completely, so it decides the result.
                 (&[HEAD, "to"], cut(413)),
                 (&[CHUNKED, "3\r\nt"], cut(429)),
-                // Not even the status was read: the first error is the failure.
+                // Not even the status was read, so the first error is the failure.
                 (&[], kept),
                 (&["HTTP/1.1 413 X\r\n"], kept),
                 (&["HTTP/1.1 100 Continue\r\n\r\n"], kept),
@@ -76,8 +76,8 @@ fn a_response_is_read_after_sending_has_failed() {
             }
         }
     }
-    // A broken pipe follows a regular end of the stream, so a response that lasts until that end is complete. After a
-    // reset, the response may be incomplete.
+    // A broken pipe follows the regular end of the stream, so a response that extends to that end is complete. After
+    // a reset, the response may be incomplete.
     for (error, end, head, expected) in [
         (ErrorKind::BrokenPipe, END, TO_THE_END, Ok(503)),
         (ErrorKind::BrokenPipe, END, FINE_TO_THE_END, Ok(200)),
@@ -92,7 +92,7 @@ fn a_response_is_read_after_sending_has_failed() {
     }
 }
 
-/// A server that does not read, respond or close the connection.
+/// The server does not read, respond or close the connection.
 #[test]
 fn reading_on_ends_with_the_timeout() {
     for arriving in [&[][..], &["HTTP/1.1 413 X\r\ncontent-length: 3\r\n\r\nto"]] {
@@ -137,7 +137,7 @@ fn tls(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
     let refuse = move |stream: TcpStream| {
-        // The response must not wait until the session tickets are acknowledged: a reset would discard it.
+        // The response must not wait until the session tickets are acknowledged, because a reset would discard it.
         stream.set_nodelay(true).unwrap();
         let server = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
         refuse(rustls::StreamOwned::new(server, stream), &answer);
@@ -146,12 +146,13 @@ fn tls(answer: Vec<u8>) -> String {
     url
 }
 
-/// Sends requests with a body in memory, and with one that is read while it is sent.
+/// Sends two requests: one with a body in memory, and one with a body that is read while it is sent. Checks that both
+/// have this status.
 fn assert_refused(url: &str, options: &[&str], status: u16) {
     let folder = TempDir::new().unwrap();
     for bytes in [20 << 20, (64 << 20) + 5] {
         let path = folder.path().join(bytes.to_string());
-        // Not UTF-8, so the file has no placeholders.
+        // The file is not UTF-8, so it contains no placeholders.
         fs::write(&path, b"\xff").unwrap();
         File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
         let body = ["--body-file", path.to_str().unwrap()];
@@ -174,7 +175,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         (413, "connection: close\r\ncontent-length: 3\r\n\r\ntoo".to_owned()),
         (401, "transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n".to_owned()),
         (429, "\r\nup to the end".to_owned()),
-        // The body does not fit into the buffers of a connection.
+        // The body does not fit into the buffers of the connection.
         (503, format!("content-length: 9000000\r\n\r\n{}", "x".repeat(9_000_000))),
     ];
     let folder = TempDir::new().unwrap();
@@ -183,7 +184,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
         assert_refused(&tcp(answer.clone()), &[], status);
         #[cfg(target_os = "linux")]
         assert_refused(&tcp(answer.clone()), &["--kernel-timestamps"], status);
-        // Long responses are read in the same way over every transport, so one transport is enough.
+        // Long responses are read in the same way on every transport, so one transport is enough.
         if answer.len() > 1_000_000 {
             continue;
         }
@@ -199,7 +200,7 @@ fn the_status_of_a_server_that_stops_reading_is_reported() {
     }
 }
 
-/// In an earlier version, the next request waited for the server until its timeout.
+/// In an earlier version, the next request waited for the server until the timeout.
 #[test]
 fn a_server_need_not_read_a_request_that_it_has_responded_to() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

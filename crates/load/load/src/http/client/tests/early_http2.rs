@@ -1,4 +1,4 @@
-//! Tests HTTP/2 servers that respond before they have read the request, and then stop reading.
+//! Tests HTTP/2 servers that respond before they have read the whole request, and then stop reading.
 
 use super::broken::{Broken, RESET};
 use super::{block_on, plan};
@@ -35,7 +35,7 @@ fn a_response_over_http2_is_read_after_sending_has_failed() {
     file.write_all(b"\xff").unwrap();
     file.as_file().set_len(65 << 20).unwrap();
     let in_memory = "x".repeat(1_000_000);
-    // One body is passed to the connection as a whole, the other is read while it is sent.
+    // The first body is passed to the connection as a whole. The second one is read while it is sent.
     let plans = [["-d", &in_memory], ["-D", file.path().to_str().unwrap()]].map(|body| {
         plan("http://127.0.0.1:1/", &[&["--http2"], &body[..]].concat(), Duration::MAX).unwrap()
     });

@@ -1,4 +1,4 @@
-//! Tests servers that close a kept connection before any byte of the next response.
+//! Tests servers that close a reused connection before any byte of the next response.
 
 use super::{block_on, plan, session};
 use crate::http::client::plan::Plan;
@@ -13,13 +13,13 @@ use std::time::Duration;
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
 
-/// Starts a server. Each of `words` is a connection, and each letter an action on a request: respond (`a`), close the
-/// connection (`c`), reset it (`r`), or break off in the response (`b`).
+/// Starts a server. Each word of `words` is a connection. Each letter is an action on a request: respond (`a`), close
+/// the connection (`c`), reset it (`r`), or break it off during the response (`b`).
 fn serve(words: &str) -> SocketAddr {
     serve_by(words, |tcp, acts| acts.chars().try_for_each(|act| act_on(&mut &*tcp, tcp, act)))
 }
 
-/// Starts a server that serves each connection with a function.
+/// Starts a server that calls `serve` for each connection.
 fn serve_by(
     words: &str,
     serve: impl Fn(&TcpStream, &str) -> io::Result<()> + Send + 'static,
@@ -29,7 +29,7 @@ fn serve_by(
     let words: Vec<_> = words.split(' ').map(str::to_owned).collect();
     thread::spawn(move || {
         for (stream, acts) in listener.incoming().flatten().zip(words) {
-            // A client may close the connection before the end.
+            // A client may close the connection before all actions are done.
             let _ = serve(&stream, &acts);
         }
     });
@@ -38,7 +38,7 @@ fn serve_by(
 
 fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::Result<()> {
     if act == 'r' {
-        // Closing a connection with an unread request resets it.
+        // Closing a connection on which a request is unread resets the connection.
         while tcp.peek(&mut [0])? == 0 {}
         return Ok(());
     }
@@ -55,7 +55,7 @@ fn act_on(stream: &mut (impl Read + Write), tcp: &TcpStream, act: char) -> io::R
     }
 }
 
-/// Sends requests one after the other.
+/// Sends requests one after the other. Returns their results.
 fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     block_on(async {
         let mut session = session(plan);
@@ -67,7 +67,7 @@ fn send(plan: &Arc<Plan>, requests: u64) -> Vec<Answer> {
     })
 }
 
-/// The status or the failure of a request, and whether it was sent again.
+/// Returns the status or the failure of a request, and whether the request was retried.
 fn told(answer: &Answer) -> (String, bool) {
     let told = match answer.status {
         Ok(status) => status.as_u16().to_string(),
@@ -114,10 +114,10 @@ fn other_requests_fail_with_a_kind_of_their_own() {
 #[test]
 fn a_connection_that_ends_otherwise_was_not_idle() {
     let (well, hung_up, reset) = (("204", false), (HUNG_UP, false), ("connection reset", false));
-    // The connection was opened for this request.
+    // The connection was opened for this request, so the request is not retried.
     check(&[], "c a", &[hung_up, well]);
     check(&[], "r a", &[reset, well]);
-    // The connection ends in the middle of a response.
+    // The connection ends during a response.
     check(&[], "ab a", &[well, hung_up, well]);
 }
 
@@ -129,7 +129,7 @@ fn a_request_that_is_sent_again_may_fail_as_well() {
     check(&[], "ac r a", &[("204", false), ("connection reset", true), ("204", false)]);
 }
 
-/// The traffic of such a request is the sum of both attempts.
+/// The traffic of a retried request is the sum of both attempts.
 #[test]
 fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();

@@ -1,4 +1,4 @@
-//! Tests requests byte by byte, and options that are rejected before anything is sent.
+//! Tests requests byte by byte, and options that are rejected before any request is sent.
 
 use super::super::plan::{Draft, Memory};
 use super::server::{Answer, Server, Then};
@@ -13,8 +13,8 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Returns the bytes that a server reads when a request to a path is sent with these options. The value of the Host
-/// header is replaced by `HOST`.
+/// Returns the bytes that a server reads when a request to `path` is sent with these options. `HOST` replaces the
+/// value of the Host header.
 fn sent(path: &str, options: &[&str]) -> String {
     let parts = vec![b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()];
     let server = Server::start(Answer { parts, is_early: false, then: Then::Waits });
@@ -27,13 +27,13 @@ fn sent(path: &str, options: &[&str]) -> String {
     String::from_utf8(request).unwrap().replace(host, "HOST")
 }
 
-/// Splits a request into its first line, its headers sorted by name, and its body.
+/// Splits a request into its first line, its headers, sorted by name, and its body.
 fn parts(request: &str) -> (String, Vec<String>, String) {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let mut lines = head.split("\r\n").map(str::to_owned);
     let first = lines.next().unwrap();
     let mut headers: Vec<_> = lines.collect();
-    // The sort is stable: lines of the same name keep their order.
+    // The sort is stable: headers with the same name keep their order.
     headers.sort_by_key(|line| line.split(':').next().unwrap().to_owned());
     (first, headers, body.to_owned())
 }
@@ -52,7 +52,7 @@ fn all_requests_share_one_copy_of_a_body_without_placeholders() {
     }
 }
 
-/// In an earlier version, a file of 200 MB with one placeholder took 200 MB for each connection.
+/// In an earlier version, a file of 200 MB with one placeholder needed 200 MB for each connection.
 #[test]
 fn all_requests_share_the_longest_piece_of_a_filled_body() {
     let (large, larger) = ("x".repeat(1 << 16), "y".repeat(1 << 17));
@@ -68,7 +68,7 @@ fn all_requests_share_the_longest_piece_of_a_filled_body() {
     }
 }
 
-/// A path, options, and the expected request: first line, headers and body.
+/// A path, options, and the expected request: its first line, headers and body.
 type Sent<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a str);
 
 #[test]
@@ -138,7 +138,7 @@ fn requests_are_sent_as_they_are_given() {
             &["content-length: 4", "host: HOST", US],
             "body",
         ),
-        // With a given Transfer-Encoding, the body is sent in chunks.
+        // If a Transfer-Encoding is given, the body is sent in chunks.
         (
             "",
             &["-d", "body of 15 bytes", "-H", "Transfer-Encoding: Chunked"],
@@ -172,8 +172,8 @@ fn requests_are_sent_as_they_are_given() {
     }
 }
 
-/// The headers of a request that has these headers itself, over HTTP/1.1 or HTTP/2. With HTTP/2, the host is in the
-/// URL.
+/// Returns all headers of a request that sets the headers `own` itself, over HTTP/1.1 or HTTP/2. With HTTP/2, the
+/// host is in the URL.
 fn headers(own: &[(&str, &str)], options: &[&str]) -> anyhow::Result<Vec<(String, String)>> {
     let args = CommandLine::try_parse_from(options)?.client;
     args.check()?;
@@ -212,7 +212,7 @@ fn the_more_specific_of_two_headers_wins_where_a_request_may_have_one() {
             for option in [&["-H", &given][..], &[], &["-H", &given, "-H", "x: {{slot}}"]] {
                 assert_eq!(values(name, &[(name, "own")], option), ["own"], "{version:?} {name}");
             }
-            // HTTP/2 sends the host in `:authority`, which is not filled.
+            // HTTP/2 sends the host in `:authority`, which cannot contain placeholders.
             if name == "host" && !version.is_empty() {
                 continue;
             }
@@ -318,7 +318,7 @@ fn over_http2_a_form_is_that_of_http1() {
     }
 }
 
-/// A line break in a part would begin another line, or another request.
+/// A line break in a part would begin another line or another request.
 #[test]
 fn a_part_that_could_split_a_request_is_rejected() {
     const URL: &str = "http://127.0.0.1:1/";
@@ -344,7 +344,7 @@ fn a_part_that_could_split_a_request_is_rejected() {
     ] {
         assert!(plan(url, options, PATIENCE).is_err(), "{url} {options:?}");
     }
-    // The server would wait for the missing bytes, or take the additional bytes for the next request.
+    // The server would wait for the missing bytes, or treat the additional bytes as the next request.
     for options in [
         &["-d", "body", "-H", "Content-Length: 3"][..],
         &["-d", "body", "-H", "content-length: four"],

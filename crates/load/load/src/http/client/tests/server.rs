@@ -1,4 +1,4 @@
-//! Runs a server that responds to each request with the same raw bytes, and reports the requests.
+//! Runs a server that sends the same raw bytes as the response to each request, and reports the requests.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,17 +6,17 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// A pause that is usually long enough for the client to read the parts before and after it separately. No test result
-/// depends on it.
+/// A pause after which the client has usually read the part before it. No test result depends on the length of the
+/// pause.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The response of a server, and when it is written.
+/// The response of a server, and the time at which it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     /// The parts of the response, with a pause between two parts.
     pub(super) parts: Vec<Vec<u8>>,
-    /// Whether the response is written as soon as the request's head has been read. The rest of the request is never
-    /// read.
+    /// Whether the response is written as soon as the head of the request has been read. The rest of the request is
+    /// then never read.
     pub(super) is_early: bool,
     pub(super) then: Then,
 }
@@ -37,7 +37,7 @@ pub(super) enum Then {
 /// A server that runs until the process ends.
 pub(super) struct Server {
     pub(super) url: String,
-    /// Receives each request after the server has written the response.
+    /// Receives each request after the server has written its response.
     pub(super) requests: Receiver<Vec<u8>>,
 }
 
@@ -67,7 +67,7 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
         if !answer.is_early {
             body(&mut requests, &mut request)?;
         }
-        // A client may close the connection before the end.
+        // A client may close the connection before the response is complete.
         let written = write(&mut stream, answer);
         if answer.is_early {
             loop {
@@ -80,12 +80,12 @@ fn serve(mut stream: TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io
     }
 }
 
-/// Closes a connection on which a request has not been read, which resets the connection.
+/// Closes a connection on which a request has not been read. This resets the connection.
 fn reset(stream: &mut TcpStream, answer: &Answer, served: &Sender<Vec<u8>>) -> io::Result<()> {
     let mut request = [0];
     while stream.peek(&mut request)? == 0 {}
     write(stream, answer)?;
-    // Before that, the client must have time to read the bytes written.
+    // Before the connection is closed, the client must have time to read the bytes that were written.
     thread::sleep(PAUSE * 5);
     let _ = served.send(request.to_vec());
     Ok(())
@@ -124,7 +124,7 @@ fn head(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads the body that a head announces, and appends it.
+/// Reads the body that the head in `request` announces, and appends it to `request`.
 fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     let head = String::from_utf8_lossy(request).to_ascii_lowercase();
     if head.contains("\r\ntransfer-encoding:") {
@@ -138,7 +138,7 @@ fn body(stream: &mut impl BufRead, request: &mut Vec<u8>) -> io::Result<()> {
     stream.take(length).read_to_end(request).map(drop)
 }
 
-/// A TLS server configuration with a self-signed certificate.
+/// Returns a TLS server configuration with a self-signed certificate.
 #[cfg(feature = "tls")]
 pub(super) fn tls_config() -> std::sync::Arc<rustls::ServerConfig> {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! Tests connections that sessions share.
+//! Tests connections that several sessions share.
 
 use super::{CommandLine, block_on, session};
 use crate::http::client::failure::Failure;
@@ -64,8 +64,8 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             assert_eq!(answer.status, Err(Failure::Timeout));
             is_given_up.set(true);
         };
-        // Each request must receive its response before the next request, because the server treats a canceled request
-        // as an error.
+        // Each request must receive its response before the next request is sent, because the server treats a
+        // cancelled request as an error.
         let busy = async {
             while !is_given_up.get() {
                 other.send(0, Nanos::ZERO).await.0.status.unwrap();
@@ -73,7 +73,7 @@ fn a_request_that_is_given_up_leaves_the_connection_unless_that_is_silent() {
             }
         };
         tokio::join!(never, busy);
-        // This session still holds the connection, although no other session does.
+        // Although no other session uses the connection, this session still holds it.
         drop(other);
         let answer = one.send(0, Nanos::ZERO).await.0;
         assert_eq!((answer.status, answer.set_up.is_none()), (Ok(StatusCode::OK), true));

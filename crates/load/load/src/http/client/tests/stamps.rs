@@ -1,4 +1,4 @@
-//! Tests the delays of requests that are measured with kernel timestamps.
+//! Tests the delays of requests, as kernel timestamps measure them.
 
 use super::{block_on, plan, session};
 use crate::http::client::transport::http1::Connection;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 
-/// A stream on which every write is sent at once.
+/// A stream that sends each write at once.
 struct Prompt(DuplexStream);
 
 const PROMPT: Delays = Delays { sending: Some(Duration::ZERO), reading: Some(Duration::ZERO) };
@@ -59,7 +59,7 @@ impl AsyncWrite for Prompt {
     }
 }
 
-/// A timestamp of one part does not apply to the rest of the request.
+/// The timestamp of one part of a request does not apply to the rest of it.
 #[test]
 fn a_request_that_is_sent_in_part_has_no_timestamp() {
     for (length, sending) in [(10, PROMPT.sending), (11, None)] {
@@ -81,7 +81,7 @@ fn a_request_that_is_sent_in_part_has_no_timestamp() {
 /// The send time is unknown, although the response has arrived.
 #[test]
 fn a_request_that_is_not_sent_yet_has_no_timestamp() {
-    // The body does not fit into the buffers of a connection.
+    // The body does not fit into the buffers of the connection.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("body");
     fs::write(&path, vec![b'x'; 20_000_000]).unwrap();
@@ -91,7 +91,7 @@ fn a_request_that_is_not_sent_yet_has_no_timestamp() {
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
-        // Blocks until the other end of the channel is dropped, and reads nothing until then.
+        // Blocks until the other end of the channel is dropped. Nothing is read before that.
         over.recv().unwrap_err();
     });
     let options = ["--kernel-timestamps", "--body-file", path.to_str().unwrap()];

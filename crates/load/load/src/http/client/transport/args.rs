@@ -13,15 +13,15 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectionArgs {
-    /// Record the kernel's times of sending and receiving (Linux; HTTP/1.1 without TLS) [see: help requirements]
+    /// Record the kernel's send and receive times (Linux; HTTP/1.1 without TLS) [see: help requirements]
     #[arg(long)]
     pub(crate) kernel_timestamps: bool,
 
-    /// Give up connecting after this time and count the request as failed
+    /// Abort connecting after this time and count the request as failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,
 
-    /// Connect to this Unix socket; the URL still sets path and Host header
+    /// Connect to this Unix socket; the URL still sets the path and the Host header
     #[arg(long, value_name = "PATH")]
     pub(crate) unix_socket: Option<PathBuf>,
 
@@ -41,11 +41,11 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
 
-    /// Trust any certificate
+    /// Accept any server certificate
     #[arg(long, short = 'k')]
     pub(crate) insecure: bool,
 
-    /// Send requests through this proxy, HOST:PORT or http://USER:PASSWORD@HOST:PORT; times include it
+    /// Send requests through this proxy, as HOST:PORT or http://USER:PASSWORD@HOST:PORT; times include the proxy
     #[arg(long, value_name = "URL", conflicts_with = "unix_socket")]
     pub(crate) proxy: Option<Proxy>,
 }
@@ -62,7 +62,7 @@ impl ConnectionArgs {
         Ok(())
     }
 
-    /// The client's certificate and key, if they are given.
+    /// Returns the client's certificate and key, if they are given.
     pub(crate) fn identity(&self) -> Option<Identity<'_>> {
         let certificate = self.cert.as_deref()?;
         Some(Identity { certificate, key: self.key.as_deref().unwrap_or(certificate) })

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const BOUNDS: Bounds =
     Bounds { from: 100.0, min: 1.0, max: 1e9, precision: 0.02, max_steps: 1_000 };
 
-/// Searches for the limit of a system. Also returns the steps.
+/// Searches for the limit of a simulated system. Returns the conclusion and all steps.
 fn search(bounds: Bounds, mut system: impl FnMut(f64) -> Outcome) -> (Conclusion, Vec<Step>) {
     let mut search = Search::new(bounds);
     let mut steps = Vec::new();
@@ -21,7 +21,8 @@ fn limit(at: f64) -> impl Fn(f64) -> Outcome {
     move |hz| if hz <= at { Outcome::Kept } else { Outcome::Broken }
 }
 
-/// The largest number of steps that doublings, halvings of the bracket and repetitions can take.
+/// Returns an upper bound for the number of steps of a search, from its doublings, halvings of the bracket, and
+/// repetitions.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below a hundred")]
 fn most_steps(bounds: Bounds, at: f64) -> usize {
     let bracket = (at / bounds.from).log2().abs().ceil() + 2.0;
@@ -91,7 +92,7 @@ fn one_wrong_step_is_outvoted() {
         }
         limit(3_000.0)(hz)
     });
-    // The search notices the wrong result when the bracket below 800 is narrow, and goes on from there.
+    // The search notices the wrong result when the bracket below 800 is narrow, and continues above it.
     let Conclusion::Found { kept, broken } = conclusion else { panic!("{conclusion:?}") };
     assert!(kept <= 3_000.0 && broken > 3_000.0 && broken / kept <= 1.02, "{conclusion:?}");
 }
@@ -127,7 +128,7 @@ fn contradictions_are_reported() {
     assert_eq!(search.conclusion(), Conclusion::Found { kept: 800.0, broken: 808.7 });
 }
 
-/// A rate at which only the generator was too slow shows nothing about the target.
+/// A step in which only the generator was too slow shows nothing about the target.
 #[test]
 fn a_step_that_was_not_judged_has_missed_nothing() {
     let mut search = Search::new(Bounds { max_steps: 1, ..BOUNDS });
@@ -170,7 +171,7 @@ proptest! {
         prop_assert!(count <= most, "{count} steps, at most {most}");
     }
 
-    /// Within 10 % of the limit, either result can occur; further away, all results are right.
+    /// Within 10 % of the limit, either result can occur. Further away, all results are correct.
     #[test]
     fn noise_moves_the_answer_no_further_than_the_noise_goes(
         bounds in bounds(), above in -2.5..5.5, luck in proptest::collection::vec(any::<bool>(), 64),
@@ -202,11 +203,11 @@ proptest! {
         };
         prop_assert!(kept <= at && at < limit, "{conclusion:?} {at}");
         prop_assert!(limit <= kept * (1.0 + bounds.precision), "{conclusion:?}");
-        // Each failure is repeated twice. One more rate, a little higher, is tried.
+        // Each failure is repeated twice, and one more rate, slightly higher, is tried.
         prop_assert!(steps.len() <= 3 * (most_steps(bounds, at) + 1));
     }
 
-    /// Whatever the results, the search ends, stays within its bounds, and repeats no rate whose result it knows.
+    /// For any results, the search ends, stays within its bounds, and does not repeat a rate whose result it knows.
     #[test]
     fn anything_may_happen(
         bounds in bounds(), outcomes in proptest::collection::vec(0..3, 1_000),

@@ -10,7 +10,7 @@ use nanopace::{Ledger, Rate};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Checks that the report contains every slot of the load, and nothing else.
+/// Checks that the report contains every slot of the load exactly once.
 fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
     let Summary { stats, ledger, .. } = &ran.summary;
     assert_eq!(stats.due(), slots, "{case}");
@@ -24,10 +24,10 @@ fn assert_has_slots(ran: &Ran, slots: u64, case: &str) {
     assert_eq!(ledger.backlog, Duration::ZERO, "{case}");
 }
 
-/// A stop from 2 s to 6 s.
+/// A single stop, from 2 s to 6 s.
 const LONG: [(u64, u64); 1] = [(2_000, 6_000)];
 
-/// Three courses: without stops, with stops of the target, and with stops of the threads.
+/// Returns three courses: without stops, with stops of the target, and with stops of the threads.
 fn courses() -> [Course; 3] {
     let usual = Course { hold_every: 7, ..Course::default() };
     [
@@ -107,7 +107,7 @@ fn the_report_has_the_requests_that_the_data_allows() {
     }
 }
 
-/// If no slot starts after the last slots are skipped, no later start shows why they were late.
+/// If no slot starts after the last slots were skipped, no later start shows why these slots were late.
 #[test]
 fn skipped_requests_are_among_them_and_have_a_cause() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
@@ -130,7 +130,7 @@ fn skipped_requests_are_among_them_and_have_a_cause() {
     }
 }
 
-/// Holds for every late policy.
+/// The verdict is checked for every late policy.
 #[test]
 fn the_verdict_names_the_stopped_side_under_every_policy() {
     let stalls = Course { stalls: LONG.to_vec(), ..Course::default() };
@@ -152,7 +152,7 @@ fn the_verdict_names_the_stopped_side_under_every_policy() {
     }
 }
 
-/// Holds for shapes that are longer than the original shape, and for shorter ones.
+/// The test uses shapes that are longer and shorter than the original shape.
 #[test]
 fn a_run_ends_with_the_shape_that_it_was_given_last() {
     for (shape, due) in [("hold 100/s 3s", 400), ("hold 100/s 500ms", 150)] {
@@ -191,7 +191,8 @@ fn a_run_that_ends_before_its_load_has_the_slots_so_far() {
     }
 }
 
-/// Warm-up slots that were moved beyond the end of the warm-up are not among the requests, and must not be counted.
+/// Warm-up slots that were moved beyond the end of the warm-up do not belong to the requests, so they must not be
+/// counted.
 #[test]
 fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     let stalls = Course { stalls: vec![(1_500, 2_492)], ..Course::default() };
@@ -204,7 +205,7 @@ fn no_slot_of_the_warm_up_is_reported_as_unstarted() {
     assert_eq!(run(options, &stalls).summary.stats.due(), 9);
 }
 
-/// Each action changes when slots are due, but not how many there are.
+/// Each action changes when slots are due, but not how many slots there are.
 #[test]
 fn a_run_with_changes_has_all_its_requests() {
     let rate = |hz| Action::SetRate(Rate::per_second(hz).unwrap());
@@ -229,7 +230,7 @@ fn a_run_with_changes_has_all_its_requests() {
     }
 }
 
-/// If it could be changed, it would be unknown which slots follow it.
+/// If the warm-up could be changed, it would be unknown which slots follow it.
 #[test]
 fn the_warm_up_of_a_number_of_requests_is_not_changed() {
     let actions = vec![(500, Action::Faster), (1_500, Action::Faster)];
@@ -280,7 +281,7 @@ fn course() -> impl Strategy<Value = Course> {
     let actions = prop::collection::vec((0_u64..5_000, action()), 0..5);
     (stops(), stops(), 0_u64..9, actions).prop_map(|(stalls, freezes, hold_every, mut actions)| {
         actions.sort_by_key(|&(at, _)| at);
-        // This resumes a run that was paused.
+        // Resumes a run that was paused.
         actions.push((6_000, Action::Resume));
         Course { stalls, freezes, hold_every, actions, most: None }
     })
@@ -289,7 +290,7 @@ fn course() -> impl Strategy<Value = Course> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Holds for any load, policy, stops and actions.
+    /// The property must hold for any load, policy, stops and actions.
     #[test]
     fn a_run_asks_for_its_requests_and_for_no_others(
         load in load(), policy in policy(), course in course(),
