@@ -1,4 +1,4 @@
-//! Buckets and pools that a thread refills on time (feature `pools`).
+//! Buckets and pools that a thread refills at fixed times (feature `pools`).
 //!
 //! All other limiters compute how many tokens have come since the last request. These buckets and pools are refilled at
 //! the same moments for all callers, even without requests.

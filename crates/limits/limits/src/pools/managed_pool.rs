@@ -63,8 +63,8 @@ pub struct ManagedPool {
 }
 
 impl ManagedPool {
-    /// A pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every `interval`, on
-    /// `clock`. Starts the refill thread.
+    /// Creates a pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), and starts a thread that refills it
+    /// at the rate of `quota`, every `interval` of `clock`.
     ///
     /// # Errors
     /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more than a day.
@@ -86,7 +86,7 @@ impl ManagedPool {
         Ok(pool)
     }
 
-    /// Like [`start`](ManagedPool::start), without the thread. Requests refill the pool, and so does
+    /// Like [`start`](ManagedPool::start), but without the thread. Requests refill the pool, and so does
     /// [`refill`](ManagedPool::refill), which an event loop can call at any time.
     ///
     /// # Errors
@@ -126,8 +126,8 @@ impl ManagedPool {
     /// are always available.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile, [`AcquireError::ExceedsCapacity`] for more
-    /// tokens than it can hold, also if it is made smaller meanwhile. No token is taken then.
+    /// [`AcquireError::Closed`] if the pool is closed before or during the call, [`AcquireError::ExceedsCapacity`] for
+    /// more tokens than the pool can hold, even if it is only made smaller during the call. No token is taken then.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)
@@ -147,20 +147,20 @@ impl ManagedPool {
         listener.recv().unwrap_or(Err(AcquireError::Closed))
     }
 
-    /// Changes the quota. Tokens that have come before are refilled at once. Setting the quota in force changes
-    /// nothing else.
+    /// Changes the quota. Tokens that have come by now under the old quota are refilled at once. Setting the quota that
+    /// is already in force changes nothing else.
     pub fn set_quota(&self, quota: Quota) {
         self.state().set_quota(quota, self.clock.now());
     }
 
-    /// The quota in force.
+    /// Returns the quota in force.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.state().quota()
     }
 
-    /// Changes the interval. The pool is refilled at once, and next one interval from now. The thread does not wait
-    /// out the old interval.
+    /// Changes the interval. The pool is refilled at once, and then after each new interval. The thread does not wait
+    /// for the end of the old interval.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed then.
@@ -170,7 +170,7 @@ impl ManagedPool {
         Ok(())
     }
 
-    /// The time between refills.
+    /// Returns the time between refills.
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.state().interval()
@@ -185,8 +185,8 @@ impl ManagedPool {
         self.state().set_size(size, ratio, self.clock.now())
     }
 
-    /// Ends the refills and rejects all callers that wait, now and later. The tokens that are left can still be
-    /// taken.
+    /// Stops the refills. Rejects the callers that wait now, and later ones that would have to wait. The tokens that
+    /// are left can still be taken with [`take`](ManagedPool::take).
     pub fn close(&self) {
         self.state().close();
         if let Some(thread) = &self.thread {
@@ -194,13 +194,13 @@ impl ManagedPool {
         }
     }
 
-    /// A copy of the pool at this moment.
+    /// Returns a copy of the current pool.
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
         self.state().pool().clone()
     }
 
-    /// The number of callers that wait.
+    /// Returns the number of callers that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.state().queued()
