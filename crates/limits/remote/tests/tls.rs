@@ -11,10 +11,10 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
 
-/// The address of the server for a child of this test.
+/// The environment variable that passes the address of the server to a child process of this test.
 const URL: &str = "NANOPACE_TEST_TLS_URL";
 
-/// A variable of the environment makes the certificate trusted, so a child connects.
+/// The certificate is trusted because of an environment variable, so a child process makes the connection.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {

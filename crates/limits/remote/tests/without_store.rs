@@ -1,4 +1,4 @@
-//! Prints, in a run of the tests without `--include-ignored`, how to run those that need a store.
+//! When the tests run without `--include-ignored`, prints how to run the tests that need a store.
 
 use std::env;
 
