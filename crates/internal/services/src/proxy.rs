@@ -59,7 +59,8 @@ impl Proxy {
         self.rules.change(|now| now.delay = one_way);
     }
 
-    /// Closes all connections. Until [`mend`](Self::mend) is called, new connections are treated as `new` says.
+    /// Closes all connections. Until [`mend`](Self::mend) is called, the proxy treats new connections according to
+    /// `new`.
     pub fn cut(&self, new: NewConnections) {
         self.rules.cut(new);
     }

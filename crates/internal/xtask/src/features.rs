@@ -10,8 +10,8 @@ pub(crate) struct Choice {
     pub(crate) features: String,
 }
 
-/// Returns all combinations of features of all published crates, from the output of `cargo metadata --no-deps`. Leaves
-/// out each combination that is compiled as part of another crate's combination.
+/// Returns all combinations of features of all published crates, from the output of `cargo metadata --no-deps`. Omits
+/// each combination that is compiled as part of another crate's combination.
 pub(crate) fn choices(metadata: &str) -> Result<Vec<Choice>, String> {
     let metadata: Value = serde_json::from_str(metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;
@@ -63,7 +63,7 @@ fn of_package(package: &Value) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// Whether the combination contains all features that its features enable. If not, it is the same as another
+/// Returns whether the combination contains all features that its features enable. If not, it is the same as another
 /// combination.
 fn is_whole(package: &Value, chosen: &[&str]) -> bool {
     let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();
