@@ -175,7 +175,7 @@ impl Options {
     }
 }
 
-/// A server that runs as a child process on loopback. The process is killed when this is dropped.
+/// A server that runs as a child process on loopback. The process is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,

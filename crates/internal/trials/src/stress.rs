@@ -36,7 +36,7 @@ pub struct Options {
     /// The number of rounds; 60 take about 10 s.
     #[arg(long, default_value_t = 60, conflicts_with = "minutes")]
     rounds: u64,
-    /// How long to run, instead of a number of rounds.
+    /// The time to run in minutes, instead of a number of rounds.
     #[arg(long)]
     minutes: Option<u64>,
     /// The seed of the first round; each further round adds one. By default it is drawn from the

@@ -1,4 +1,4 @@
-//! Why a request for a key was rejected.
+//! Defines the reasons why a request for a key is rejected.
 
 use nanopace_limits::{CostsRejected, Rejected};
 use thiserror::Error;

@@ -27,7 +27,7 @@ pub(crate) struct Core<C> {
     /// The limits that were used last, and their plan.
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
-    /// For tests: replaces the store's own clock.
+    /// A clock that replaces the store's own, in tests.
     store_clock: Option<Arc<dyn Clock>>,
 }
 

@@ -24,8 +24,8 @@ struct Mapping {
     base_ns: u64,
     /// The time of the run at `base_ns`, in nanoseconds.
     run_ns: u64,
-    /// How much faster the run's clock is than the machine's clock, in parts of 10^9. At -10^9, the run's clock does
-    /// not advance.
+    /// The rate by which the run's clock is faster than the machine's clock, in parts of 10^9. At -10^9, the run's
+    /// clock does not advance.
     faster_ppb: i64,
 }
 
@@ -192,7 +192,7 @@ pub(crate) struct Leader {
     best: Option<Sample>,
     /// The time at which the clock was last corrected.
     since_ns: u64,
-    /// How much slower the machine's clock is than the store's clock, as measured so far, in parts of 10^9.
+    /// The rate by which the machine's clock is slower than the store's clock, as measured so far, in parts of 10^9.
     slower_ppb: i64,
     /// `None` while the store's clock is right.
     off: Option<Off>,

@@ -37,11 +37,11 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// If a node's thread has not run for this time plus half a frame, it counts as stalled.
+/// The time, in addition to half a frame, after which a node's thread that has not run counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// After missing frames, a node starts nothing for this time plus the longest time of an answer, unless the store
-/// reports the node's tracks of these frames earlier.
+/// The time, in addition to the longest time of an answer, for which a node that has missed frames starts nothing,
+/// unless the store reports the node's tracks of these frames earlier.
 const MISSED_NS: u64 = 1_000_000_000;
 
 /// A node of a run that has started.
@@ -114,7 +114,7 @@ pub(crate) struct Core {
     failure: Option<FleetError>,
 }
 
-/// How the last request ended, as far as this affects what the node knows about the owners of tracks.
+/// The outcome of the last request, as far as it affects the node's knowledge of the owners of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
     /// The store has answered.

@@ -215,7 +215,7 @@ pub(crate) struct Run {
     pub(crate) joined: u64,
     /// All nodes that have ever joined, as far as this is known. The store may have forgotten some of them.
     pub(crate) heard: BTreeSet<NodeId>,
-    /// From this frame on, no node that has left or died has started anything.
+    /// The frame from which no node that has left or died has started anything.
     pub(crate) left: u64,
     pub(crate) counted: Counted,
 }

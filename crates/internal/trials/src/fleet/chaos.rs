@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The number of runs and their seeds.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The number of runs; each takes some seconds.
+    /// The number of runs; each takes a few seconds.
     #[arg(long, default_value_t = 100)]
     runs: u64,
     /// The seed of the first run; each further run adds one. By default it is drawn.

@@ -32,7 +32,7 @@ pub enum Fate {
     Failed(String),
 }
 
-/// The process of a node. It is killed when this is dropped.
+/// The process of a node. It is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Member {
     child: Child,

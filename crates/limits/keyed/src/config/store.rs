@@ -53,7 +53,7 @@ pub trait ConfigStore: Debug + Send + Sync {
         self.apply(&[Change::set(scope, limits)]).map(drop)
     }
 
-    /// Removes the limits of a key or a prefix. Returns whether there were any.
+    /// Removes the limits of a key or a prefix. Returns whether it had limits.
     ///
     /// # Errors
     /// As for [`apply`](ConfigStore::apply).

@@ -45,7 +45,7 @@ pub(crate) enum LimitState {
         /// The number of requests that were refunded to a rate. It wraps around, but is 0 only before the first refund.
         refunded: u32,
     },
-    /// Boxed, so that a limit of one word takes no more memory than it needs.
+    /// Boxed, so that the state of a limit of one word stays small.
     Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),

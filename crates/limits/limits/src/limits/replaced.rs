@@ -17,7 +17,7 @@ pub(crate) struct CountedLimit {
 }
 
 /// Limits that are no longer in force. They keep counting for as long as any of their counts matters, so a limit that
-/// comes back into force before that has forgotten nothing.
+/// comes back into force before that still has all of its counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 

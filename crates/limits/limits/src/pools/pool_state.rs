@@ -27,7 +27,7 @@ pub enum AcquireError {
     },
 }
 
-/// The result for a caller that waits: the moment at which its tokens had come, by the quota's schedule.
+/// The result for a caller that waits: the moment at which its tokens had accrued, or the error.
 pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Waiter {
 }
 
 impl Level {
-    /// Adds the tokens that have come by `moment`.
+    /// Adds the tokens that have accrued by `moment`.
     fn bring(&mut self, flow: &Flow, moment: Nanos) {
         let total = flow.brought_by(moment);
         let new = u64::try_from(total - self.refilled).expect("at most one per nanosecond");
@@ -219,7 +219,7 @@ impl State {
         now.max(self.level.latest)
     }
 
-    /// Adds the tokens that have come by `now`, whether a refill is due or not, and serves waiting callers. Called
+    /// Adds the tokens that have accrued by `now`, whether a refill is due or not, and serves waiting callers. Called
     /// after a change.
     fn refill_anew(&mut self, now: Nanos) {
         if !self.closed {
@@ -264,17 +264,17 @@ impl State {
         }
     }
 
-    /// Returns the moment at which the quota had brought as many tokens as have been taken.
+    /// Returns the moment at which as many tokens had accrued as have been taken so far.
     fn intended_start(&self) -> Nanos {
         self.flow.moment_of(self.level.taken())
     }
 }
 
-/// Computes the number of tokens that have come by a moment, and the moment of each token. A change of the quota loses
-/// less than the fraction of a token that comes in 1 ns.
+/// Computes the number of tokens that have accrued by a moment, and the moment at which each token accrues. A change of
+/// the quota loses less than the fraction of a token that accrues in 1 ns.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// The stretches, of which the last is in force. There is at least one.
+    /// The quotas that still matter, oldest first. The last one is in force, so there is at least one.
     stretches: VecDeque<Stretch>,
 }
 
@@ -283,9 +283,9 @@ pub(crate) struct Flow {
 pub(crate) struct Stretch {
     quota: Quota,
     start: Nanos,
-    /// The number of tokens that had come before this stretch.
+    /// The number of tokens that had accrued before this stretch.
     before: u128,
-    /// The part of the next token that had come before this stretch, in units of 1 / `period`; below 1.
+    /// The fraction of the next token that had accrued before this stretch, in units of 1 / `period`; below 1.
     carry: u64,
 }
 
@@ -302,13 +302,13 @@ impl Flow {
         self.current().quota
     }
 
-    /// Returns the number of tokens that have come by `moment`, which is not before the last change.
+    /// Returns the number of tokens that have accrued by `moment`, which is not before the last change.
     pub(crate) fn brought_by(&self, moment: Nanos) -> u128 {
         let current = self.current();
         current.before + current.since(moment) / u128::from(current.quota.period_ns())
     }
 
-    /// Returns the moment at which the token with this number comes, counted from 1.
+    /// Returns the moment at which the token with this number accrues. Tokens are counted from 1.
     pub(crate) fn moment_of(&self, number: u128) -> Nanos {
         let stretch = self.stretches.iter().rfind(|stretch| stretch.before < number);
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
@@ -333,8 +333,8 @@ impl Flow {
 }
 
 impl Stretch {
-    /// Returns the tokens that have come since the start of this stretch, with the carry, in units of 1 / `period` of a
-    /// token.
+    /// Returns the tokens that have accrued since the start of this stretch, with the carry, in units of 1 / `period`
+    /// of a token.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

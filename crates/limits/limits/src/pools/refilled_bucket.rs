@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// depends on the moment of the request, and not on when the thread is scheduled. Several overdue refills are done as
 /// one.
 ///
-/// Quota and capacity can be [changed](RefilledBucket::set_quota) while the bucket is in use. A refill brings the
-/// `count` in force, and comes no earlier than the `period` in force after the refill before it, or after the start.
-/// Taken tokens stay taken. So in any span, no more is admitted than the highest `capacity`, the highest `count` and
-/// the shortest `period` of that span allow. A retry time holds as long as nothing is changed.
+/// Quota and capacity can be [changed](RefilledBucket::set_quota) while the bucket is in use. A refill adds the `count`
+/// in force. It happens no earlier than the `period` in force after the previous refill, or after the start. Taken
+/// tokens stay taken. So in any span, no more is admitted than the highest `capacity`, the highest `count` and the
+/// shortest `period` of that span allow. A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
-/// 64 bytes, a lock, and a thread that sleeps. A decision takes a division.
+/// 64 bytes, a lock, and a thread that sleeps between refills. A decision takes a division.
 ///
 /// # Source
 ///

@@ -11,14 +11,14 @@ use crate::QuotaError;
 /// whole token. A refill with r tokens
 ///
 /// 1. fills the active pool up to `size`, and puts the rest into the waiting pool;
-/// 2. moves tokens back from the waiting pool into the active pool: the least of the room up to `size` x `ratio`, of
-///    r / `size` x the share, and of the waiting tokens.
+/// 2. moves tokens back from the waiting pool into the active pool: the minimum of the room up to `size` x `ratio`, of
+///    r / `size` x the share, and of the number of waiting tokens.
 ///
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. Many small refills thus move as
-/// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills,
-/// and at most `size` x `ratio` at once. Each refilled token can be taken sooner or later. So while r tokens are
-/// refilled, at most `ratio` x (r + `size`) are taken, and one more for a carried fraction; if size and ratio are
-/// [changed](TokenPool::set_size) meanwhile, with the largest of each.
+/// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills, and
+/// at most `size` x `ratio` at once. Each refilled token can eventually be taken. While r tokens are refilled, at most
+/// `ratio` x (r + `size`) are taken, and one more for a carried fraction. If size and ratio are
+/// [changed](TokenPool::set_size) during that time, the largest of each apply.
 ///
 /// # Cost
 ///

@@ -40,8 +40,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long requests that do not wait still yield to the first in the queue, after the moment at which it should have
-/// asked again.
+/// The time for which requests that do not wait still yield to the first in the queue, after the moment at which it
+/// should have asked again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.

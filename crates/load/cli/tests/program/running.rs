@@ -64,7 +64,7 @@ pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     (child, Progress { said, errors })
 }
 
-/// The embedded target of another run. The run ends when this is dropped.
+/// The embedded target of another run. The run ends when this value is dropped.
 pub(crate) struct Target {
     pub(crate) process: Child,
     pub(crate) url: String,

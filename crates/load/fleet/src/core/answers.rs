@@ -6,10 +6,11 @@ use crate::frame_window::Stage;
 use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
 use crate::track_ownership::{Owners, TrackSet};
 
-/// How long a node waits after a request without an answer before it asks again.
+/// The pause between a request without an answer and the next request.
 const RETRY_NS: u64 = 5_000_000;
 
-/// After a node has got its own tracks of a frame, it needs this many answers to get the tracks that others leave.
+/// The number of answers that a node needs to get the tracks that others leave, after it has got its own tracks of a
+/// frame.
 const REST_TRIPS: u64 = 2;
 
 impl Core {

@@ -23,7 +23,7 @@ use super::Core;
 use crate::frame_window::{Entry, Stage};
 use crate::frames::LEAD;
 
-/// After this many frames without a claim, a node sends a sign of life, which is a claim of nothing.
+/// The number of frames without a claim after which a node sends a sign of life, which is a claim of nothing.
 const SIGN_FRAMES: u64 = 5;
 
 /// The longest time between the claims of two consecutive nodes of the roster. It is so short that the store wakes only

@@ -21,7 +21,7 @@ const RUN: &str = "simulated";
 /// The longest time between two turns of a node's thread, and between two looks of a waiting node.
 const TURN_NS: u64 = 20_000_000;
 
-/// In long frames, this many turns per frame are enough.
+/// The number of turns per frame that suffices in long frames.
 const TURNS: u64 = 4;
 
 /// The time for which the simulation continues after the load.
