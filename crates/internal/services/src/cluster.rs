@@ -16,7 +16,7 @@ const SLOTS: u32 = 16_384;
 /// The time in milliseconds after which a server that does not respond counts as dead.
 const SILENT_MS: &str = "500";
 
-/// Three servers that share the slots of a cluster, and a fourth one that can become a replica.
+/// A cluster of three servers that share its slots, and a fourth server that can become a replica.
 #[derive(Debug)]
 pub struct Cluster {
     /// The three servers that own slots at first, in the order of their slots, and then the fourth server.

@@ -1,9 +1,9 @@
-//! Lists the store programs, and tells how to install them.
+//! Lists the store programs, with instructions for installing them.
 
 use std::env;
 use std::fmt;
 
-/// The program of a store server.
+/// A kind of store server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// `redis-server`.
@@ -16,7 +16,7 @@ impl Engine {
     /// All engines.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
 
-    /// Whether the program is on `PATH`.
+    /// Returns whether the program is on `PATH`.
     #[must_use]
     pub fn is_installed(self) -> bool {
         let path = env::var_os("PATH").unwrap_or_default();
@@ -32,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// Returns a line that tells how to install the program.
+    /// Returns one line of instructions for installing the program.
     #[must_use]
     pub fn how_to_install(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
 
-/// The ports for servers, which are below the range for outgoing connections. So no outgoing connection takes the port
+/// The ports for servers, which are below the range for outgoing connections. So no outgoing connection uses the port
 /// of a server that is down, and no connection to a stopped server can connect to itself. The bus ports of cluster
 /// servers are 10 000 higher, and are below that range too.
 const PORTS: Range<u16> = 15_000..22_000;

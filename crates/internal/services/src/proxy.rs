@@ -17,7 +17,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A TCP proxy on loopback that runs in its own threads. Its behaviour can be changed at any time. All its connections
-/// are closed when this is dropped.
+/// are closed when this value is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -59,7 +59,8 @@ impl Proxy {
         self.rules.change(|now| now.delay = one_way);
     }
 
-    /// Closes all connections. Until [`mend`](Self::mend) is called, new connections are treated as `new` says.
+    /// Closes all connections. Until [`mend`](Self::mend) is called, the proxy treats new connections according to
+    /// `new`.
     pub fn cut(&self, new: NewConnections) {
         self.rules.cut(new);
     }

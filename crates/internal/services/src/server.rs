@@ -89,7 +89,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Fails if the program cannot be run, the port is taken, or the server does not respond within 20 s.
+    /// Fails if the program cannot be run, another process uses the port, or the server does not respond within 20 s.
     pub fn start(mut self) -> io::Result<Server> {
         let temporary = if self.folder.is_none() { Some(TempDir::new()?) } else { None };
         let folder = self.folder.take();
@@ -175,7 +175,7 @@ impl Options {
     }
 }
 
-/// A server that runs as a child process on loopback. The process is killed when this is dropped.
+/// A server that runs as a child process on loopback. The process is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,

@@ -1,4 +1,4 @@
-//! Servers start, stop, die and restart, and the proxy changes connections as documented.
+//! Tests that servers start, stop, die and restart, and that the proxy changes connections as documented.
 
 use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::io::{self, ErrorKind, Read, Write};
@@ -100,8 +100,8 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// Whether a connection to the address is refused soon. It may be accepted for a moment, because a server that another
-/// test is starting inherits the listener until its program begins.
+/// Returns whether a connection to the address is refused soon. It may be accepted for a moment, because a server that
+/// another test is starting inherits the listener until its program begins.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN_REPORTS: Duration = Duration::from_secs(5);
 
-/// Runs random calls from many threads against pacers, and checks the answers.
+/// Makes random calls of pacers from many threads, and checks the results.
 ///
 /// Each round draws everything from its seed: the rate, the way to pause, the policy, the clock,
 /// the number of workers, their calls, and the changes of the schedule. The order in which the threads meet
@@ -36,7 +36,7 @@ pub struct Options {
     /// The number of rounds; 60 take about 10 s.
     #[arg(long, default_value_t = 60, conflicts_with = "minutes")]
     rounds: u64,
-    /// How long to run, instead of a number of rounds.
+    /// The time to run in minutes, instead of a number of rounds.
     #[arg(long)]
     minutes: Option<u64>,
     /// The seed of the first round; each further round adds one. By default it is drawn from the

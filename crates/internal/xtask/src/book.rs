@@ -118,7 +118,7 @@ fn is_local(link: &str) -> bool {
     !link.contains("://") && !is_item(link)
 }
 
-/// Whether the link refers to a Rust item, which only rustdoc can resolve.
+/// Returns whether the link refers to a Rust item, which only rustdoc can resolve.
 fn is_item(link: &str) -> bool {
     link.contains("::")
 }

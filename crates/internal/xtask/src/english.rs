@@ -84,7 +84,7 @@ fn comment(line: &str) -> Option<&str> {
     Some(text.trim())
 }
 
-/// Whether the line starts a list item, a table row or a heading.
+/// Returns whether the line starts a list item, a table row or a heading.
 fn begins_anew(prose: &str) -> bool {
     prose.starts_with(['*', '-', '|', '#', '>']) || prose.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -121,7 +121,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether the sentence begins with the word and is not a question.
+/// Returns whether the sentence begins with the word and is not a question.
 fn begins_with(sentence: &str, word: &str) -> bool {
     sentence.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '))
         && !sentence.ends_with('?')

@@ -137,8 +137,8 @@ impl User {
         succeeds(shell.env("HOME", &self.home).env("PATH", self.path()?))
     }
 
-    /// Returns the `PATH` of the user, which has the folders of the programs that cargo installed for this user, of the
-    /// current compiler, and of the system.
+    /// Returns the `PATH` of the user, which contains the folders of the programs that cargo installed for this user,
+    /// of the current compiler, and of the system.
     fn path(&self) -> Result<std::ffi::OsString, String> {
         let usual = env::var_os("PATH").unwrap_or_default();
         let compiler = Path::new(cargo().get_program()).parent().map(Path::to_owned);

@@ -140,8 +140,8 @@ fn print_services(needs: &[Need]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether no word is an option. A test program would accept options, and with `--help` it would succeed without a
-/// test.
+/// Returns whether no word is an option. A test program would accept options, and with `--help` it would succeed
+/// without a test.
 fn are_names(words: &[&str]) -> bool {
     !words.iter().any(|word| word.starts_with('-'))
 }
@@ -152,7 +152,7 @@ fn needed(needs: &'static [Need], way_out: &'static str) -> Step {
     Step::new("servers and tools that are needed", provide).required()
 }
 
-/// Which tests to run.
+/// The selection of tests to run.
 #[derive(Clone)]
 struct Tested {
     /// Cargo options that select the packages and their features.
@@ -462,7 +462,7 @@ fn features(which: Which) -> Step {
     })
 }
 
-/// Whether the crate and its dependencies in this workspace compile without a warning.
+/// Returns whether the crate and its dependencies in this workspace compile without a warning.
 fn compiles(choice: &features::Choice, more: &[&str]) -> bool {
     let check = ["check", "--quiet", "--lib", "--no-default-features"];
     let which = ["--package", &choice.package, "--features", &choice.features];

@@ -37,7 +37,7 @@ impl Program {
         Program { name: format!("{}: {}", self.name, names.join(", ")), words, ..self.clone() }
     }
 
-    /// Whether the program tests processes and links in real time, so that other programs would disturb it.
+    /// Returns whether the program tests processes and links in real time, so that other programs would disturb it.
     pub(crate) fn needs_the_machine(&self) -> bool {
         self.name.starts_with("alone-") || self.name.ends_with(" of trials")
     }

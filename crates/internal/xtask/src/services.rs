@@ -23,7 +23,7 @@ pub(crate) struct Need {
     probe: &'static [&'static str],
 }
 
-/// The servers and tools of the tests.
+/// The servers and tools that the tests need.
 pub(crate) const OF_TESTS: [Need; 12] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("valkey-server", "valkey-server", &["valkey-server", "--version"]),
@@ -51,7 +51,7 @@ pub(crate) const OF_TESTS: [Need; 12] = [
     },
 ];
 
-/// The servers for the load generators in `examples/`.
+/// The servers that the load generators in `examples/` need.
 pub(crate) const OF_EXAMPLES: [Need; 3] = [
     program("redis-server", "redis-server", &["redis-server", "--version"]),
     program("postgres", "postgresql", &["postgres", "--version"]),

@@ -96,12 +96,12 @@ fn file_of(source: &Path, module: &[String]) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("{} has no file", module.join("::")))
 }
 
-/// Whether the item is compiled only for tests.
+/// Returns whether the item is compiled only for tests.
 pub(crate) fn is_for_tests(item: &Item) -> bool {
     attributes(item).iter().any(is_cfg_test)
 }
 
-/// Whether the documentation omits an item with these attributes.
+/// Returns whether the documentation omits an item with these attributes.
 pub(crate) fn is_hidden(attributes: &[Attribute]) -> bool {
     let says_hidden = |attribute: &Attribute| {
         attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "hidden")
@@ -131,7 +131,7 @@ pub(crate) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether the attribute is `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
+/// Returns whether the attribute is `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
 fn is_cfg_test(attribute: &Attribute) -> bool {
     let Meta::List(list) = &attribute.meta else { return false };
     let condition: String = list.tokens.to_string().split_whitespace().collect();

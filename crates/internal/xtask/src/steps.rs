@@ -29,7 +29,7 @@ impl Step {
     }
 }
 
-/// Runs all steps, also after a step has failed that is not required. Returns whether all steps succeeded.
+/// Runs all steps, even after a step that is not required has failed. Returns whether all steps succeeded.
 pub(crate) fn run_all(steps: Vec<Step>) -> bool {
     let (count, began) = (steps.len(), Instant::now());
     let mut lines = Vec::new();

@@ -202,8 +202,8 @@ impl Modules {
         self.members = found;
     }
 
-    /// Returns the item to which a path in a module refers, and the path of its definition. `None` if another crate
-    /// defines the item.
+    /// Returns the item to which a path in a module refers, and the path of its definition. Returns `None` if another
+    /// crate defines the item.
     fn find(&self, module: &[String], path: &[String]) -> Option<(ModulePath, &Item)> {
         let (first, rest) = path.split_first()?;
         let inner = [module, std::slice::from_ref(first)].concat();

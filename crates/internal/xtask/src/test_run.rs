@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-/// The maximum number of programs that run once more. If more programs than this fail, the machine is not the cause.
+/// The maximum number of programs that are run once more. If more programs fail, the machine is not the cause.
 const MOST_AGAIN: usize = 8;
 /// The maximum number of tests that are still not judged when they run alone. If there are more, the command fails.
 const MOST_NOT_JUDGED: usize = 3;
@@ -39,7 +39,7 @@ impl NotJudged {
 }
 
 /// Runs the programs with `run`, `lanes` at a time, and afterwards those that need the whole machine. Prints the output
-/// of each after it has ended. Returns whether all tests succeeded, at the latest when they ran alone.
+/// of each after it has ended. Returns whether all tests succeeded, either in the first run or when they ran alone.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,

@@ -1,4 +1,5 @@
-//! Checks the wings of `crates`: on which crates of other wings a crate depends, and whether a crate hides items.
+//! Checks the wings of `crates`: a crate may depend only on the permitted crates of other wings, and must not hide
+//! items from its documentation.
 
 use crate::sources;
 use std::fs;
@@ -32,7 +33,7 @@ struct Member {
     uses: Vec<String>,
 }
 
-/// Whether there is a wing of published crates with this name.
+/// Returns whether there is a wing of published crates with this name.
 pub(crate) fn is_wing(name: &str) -> bool {
     WINGS.iter().any(|wing| wing.name == name)
 }

@@ -19,9 +19,9 @@ struct Layered {
     name: &'static str,
     /// The first module in the page's list.
     first: &'static str,
-    /// Modules that are missing in the list.
+    /// The modules that the list omits.
     beside: &'static [&'static str],
-    /// Names that a pure module must not use.
+    /// The names that a pure module must not use.
     impure: &'static [&'static str],
 }
 
@@ -137,7 +137,8 @@ fn the_engine_depends_on_nanos_and_nanos_on_nothing_by_default() {
     }
 }
 
-/// Otherwise, programs that use limiters in tasks would compile the engine too.
+/// The crates of the limits use only the timers of `nanopace-async`. Otherwise, programs that use limiters in tasks
+/// would compile the engine too.
 #[test]
 fn the_limits_use_of_the_tasks_only_timers() {
     let mut users = 0;
@@ -277,7 +278,7 @@ fn every_atomic_operation_says_why_its_ordering_is_enough() {
     assert!(operations > 40, "{operations}");
 }
 
-/// Whether the line of code passes an ordering to a call.
+/// Returns whether the line of code passes an ordering to a call.
 fn has_ordering(line: &str) -> bool {
     let names = ["Relaxed)", "Acquire)", "Release)", "AcqRel)", "SeqCst)"];
     line.contains('(') && names.iter().any(|name| line.contains(name))

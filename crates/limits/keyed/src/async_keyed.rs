@@ -1,4 +1,4 @@
-//! Waiting in tasks.
+//! Lets tasks wait for a key's limits, with the timers of `nanopace-async`.
 
 use crate::{KeyRejected, Keyed, LimitsOf, Uniform};
 use nanopace_async::Timer;
@@ -24,15 +24,15 @@ impl<K, C, S> Clone for AsyncKeyed<K, C, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
-    /// Waits with the best timer for the caller's runtime: [`timer::best`].
+    /// Creates limits by key for tasks, with the best timer for the caller's runtime ([`timer::best`]).
     ///
     /// # Errors
-    /// If no timer is available.
+    /// An I/O error if no timer is available.
     pub fn new(keyed: Keyed<K, C, S>) -> io::Result<AsyncKeyed<K, C, S>> {
         Ok(AsyncKeyed::with_timer(keyed, timer::best()?))
     }
 
-    /// Waits with this timer.
+    /// Creates limits by key for tasks that wait with this timer.
     pub fn with_timer(keyed: Keyed<K, C, S>, timer: impl Timer) -> AsyncKeyed<K, C, S> {
         AsyncKeyed { keyed, alarms: Alarms::new(timer) }
     }
@@ -40,7 +40,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Waits until one request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if waiting does not help.
+    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for another reason than its
+    /// limits.
     pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -50,10 +51,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
         self.wait(key, Wait::default()).await
     }
 
-    /// Waits with these options, and returns how long that took.
+    /// Waits with these options until a request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`].
+    /// [`WaitError`] if the request is not admitted.
     pub async fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -65,7 +66,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
         end
     }
 
-    /// The limits by key: to check without waiting, and to change them.
+    /// Returns the limits by key, for checks without waiting and for changes of the limits.
     #[must_use]
     pub fn keyed(&self) -> &Keyed<K, C, S> {
         &self.keyed

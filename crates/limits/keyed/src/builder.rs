@@ -1,4 +1,4 @@
-//! The builder of limits by key.
+//! Builds limits by key step by step.
 
 use crate::engine::DecisionEngine;
 use crate::keyed::{LAG, MAX_KEYS};
@@ -11,7 +11,8 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Builds a [`Keyed`] step by step; [`Keyed::per_second`] begins one. An invalid step is reported at the end.
+/// Builds a [`Keyed`] step by step. [`Keyed::per_second`] starts a builder. [`build`](KeyedBuilder::build) reports the
+/// first invalid step.
 ///
 /// ```
 /// use nanopace_keyed::Keyed;
@@ -35,25 +36,25 @@ pub struct KeyedBuilder<K, C = Uniform, S = RandomState> {
 }
 
 impl<K: Hash + Eq> Keyed<K> {
-    /// Begins with `count` requests per second for each key.
+    /// Starts a builder with a limit of `count` requests per second for each key.
     pub fn per_second(count: u64) -> KeyedBuilder<K> {
         Keyed::per(count, Duration::from_secs(1))
     }
 
-    /// Begins with `count` requests per minute for each key.
+    /// Starts a builder with a limit of `count` requests per minute for each key.
     pub fn per_minute(count: u64) -> KeyedBuilder<K> {
         Keyed::per(count, Duration::from_secs(60))
     }
 
-    /// Begins with `count` requests per `period` for each key.
+    /// Starts a builder with a limit of `count` requests per `period` for each key.
     pub fn per(count: u64, period: Duration) -> KeyedBuilder<K> {
         KeyedBuilder::new(Limiter::per(count, period).limits().map(Uniform::new))
     }
 }
 
 impl<K, C> Keyed<K, C> {
-    /// Begins with separate limits for each key, from a [`ConfigStore`](crate::ConfigStore) or another implementation
-    /// of [`LimitsOf`](crate::LimitsOf).
+    /// Starts a builder with separate limits for each key, from a [`ConfigStore`](crate::ConfigStore) or another
+    /// implementation of [`LimitsOf`](crate::LimitsOf).
     pub fn builder(config: C) -> KeyedBuilder<K, C> {
         KeyedBuilder::new(Ok(config))
     }
@@ -75,12 +76,12 @@ impl<K, C> KeyedBuilder<K, C> {
 }
 
 impl<K, S> KeyedBuilder<K, Uniform, S> {
-    /// Sets the burst of the last limit. The default is one period's worth.
+    /// Sets the burst of the last limit. By default, the burst is the limit's count per period.
     pub fn burst(self, burst: u64) -> Self {
         KeyedBuilder { config: self.config.and_then(|all| all.with_burst(burst)), ..self }
     }
 
-    /// Adds one limit or several, as a string in the form of [`Limits`](crate::Limits).
+    /// Adds one or more limits from a string in the format of [`Limits`](crate::Limits).
     pub fn and(self, limits: &str) -> Self {
         KeyedBuilder { config: self.config.and_then(|all| all.and(limits)), ..self }
     }
@@ -97,24 +98,24 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets how long idle keys stay. A decision whose moment is older than a clean-up by no more than this time still
-    /// finds the state of its key. The default is one second.
+    /// Sets for how long idle keys are kept. A decision whose moment is older than a clean-up by no more than this time
+    /// still finds the state of its key. The default is one second.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }
     }
 
-    /// Sets another hash function. With the default, [`RandomState`], an attacker cannot choose keys that collide.
+    /// Sets the hash function. With the default, [`RandomState`], an attacker cannot choose keys that collide.
     pub fn hasher<H>(self, hasher: H) -> KeyedBuilder<K, C, H> {
         let KeyedBuilder { config, max_keys, when_full, lag, clock, meter, keys, .. } = self;
         KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, keys }
     }
 
-    /// Sets another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    /// Sets the clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         KeyedBuilder { clock: Box::new(clock), ..self }
     }
 
-    /// Sets a name under which the decisions are counted: [`Keyed::named`].
+    /// Sets the name under which the decisions are counted, as [`Keyed::named`] does.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn named(self, name: &str) -> Self {
@@ -123,10 +124,10 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
 }
 
 impl<K: Hash + Eq, C, S: BuildHasher> KeyedBuilder<K, C, S> {
-    /// The limits by key.
+    /// Builds the limits by key.
     ///
     /// # Errors
-    /// [`LimitsError`] of the first invalid step.
+    /// The [`LimitsError`] of the first invalid step.
     pub fn build(self) -> Result<Keyed<K, C, S>, LimitsError> {
         let KeyedBuilder { config, hasher, max_keys, when_full, lag, clock, meter, .. } = self;
         let engine = DecisionEngine::new(config?, KeyStore::new(max_keys, hasher, when_full, lag));

@@ -1,4 +1,4 @@
-//! The configuration store: which limits each key has.
+//! The configuration store, which contains the limits of each key.
 
 #[cfg(feature = "serde")]
 mod document;

@@ -1,4 +1,4 @@
-//! The configuration store on disk.
+//! A configuration store that keeps its content on disk.
 
 mod integrity;
 mod locked_file;
@@ -24,12 +24,12 @@ use tables::write;
 ///
 /// The file is a [`redb`] database in file format 3.
 ///
-/// A change is first written beside the old state. When it is on disk, one write switches to it. If the process is
+/// A change is first written next to the old state. When it is on disk, one write switches to it. If the process is
 /// killed at any moment, the file therefore has all of a change or nothing of it. Only one store at a time has the file
 /// open.
 ///
 /// When a change fails (the disk is full, for instance), the error gives the reason ([`ConfigError::Io`]), and
-/// decisions use the limits from before. The file stays locked. The next change opens the database anew, writes the
+/// decisions use the limits from before. The file stays locked. The next change reopens the database, writes the
 /// configuration in memory to the file, and then makes the change. So the store works again as soon as the disk does.
 /// (Until then, each attempt at a change costs as much as opening the file.) If the process ends before that, the file
 /// may contain a change that failed: all of it, or nothing of it.
@@ -52,8 +52,8 @@ use tables::write;
 /// ```
 pub struct DiskConfig {
     cache: MemoryConfig,
-    /// The database; none after an error. Locked from a change on disk until the same change of the cache, so that both
-    /// apply changes in the same order.
+    /// The database, or `None` after an error. Locked from a change on disk until the same change of the cache, so that
+    /// both apply changes in the same order.
     database: Mutex<Option<Database>>,
     file: LockedFile,
     path: PathBuf,
@@ -79,8 +79,8 @@ impl DiskConfig {
         Ok(DiskConfig { cache, database: Mutex::new(Some(database)), file, path })
     }
 
-    /// The database with the content of the cache. After an error, the failed change may be on disk nevertheless, so it
-    /// is undone there.
+    /// Reopens the database after an error, and writes the content of the cache to it: the failed change may be on disk
+    /// nevertheless, and this undoes it.
     fn recovered(&self) -> Result<Database, ConfigError> {
         restored(&self.file).map_err(|error| of_database(&self.path, error))?;
 
@@ -124,8 +124,8 @@ impl fmt::Debug for DiskConfig {
     }
 }
 
-/// Creates an empty store at `path`, unless another process has created it. The store is written aside and moved there
-/// when it is complete.
+/// Creates an empty store at `path`, unless another process has created it. The store is written to a temporary file
+/// and moved to `path` when it is complete.
 fn begin(path: &Path) -> Result<(), ConfigError> {
     let io = |source| ConfigError::Io { path: path.to_owned(), source };
     let new = aside(path).map_err(io)?;
@@ -137,7 +137,7 @@ fn begin(path: &Path) -> Result<(), ConfigError> {
     }
 }
 
-/// The database in a file, and its content.
+/// Opens the database in a file, and returns it with its content.
 fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), ConfigError> {
     let (database, entries) = examined(file).map_err(|error| of_database(path, error))?;
     let cache = MemoryConfig::new();
@@ -150,7 +150,7 @@ fn opened(path: &Path, file: &LockedFile) -> Result<(Database, MemoryConfig), Co
     Ok((database, cache))
 }
 
-/// Converts an error of the database in the file at `path`.
+/// Converts an error of the database in the file at `path` to a [`ConfigError`].
 fn of_database(path: &Path, error: Error) -> ConfigError {
     let path = path.to_owned();
     match error {

@@ -1,4 +1,4 @@
-//! Decisions by each key's own limits, at moments that the caller names.
+//! Decides by each key's own limits, at moments that the caller passes.
 
 use crate::key_state::{KeyLimits, KeyState, NEVER, RecentLimits};
 use crate::store::KeyStore;
@@ -32,7 +32,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         &self.store
     }
 
-    /// Runs `decide` on the counts of the key's limits, at the moment of `now`.
+    /// Runs `decide` on the key's limits and their state, at the moment that `now` returns under the lock.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -52,7 +52,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Runs `look` on the counts of the key's limits, without any change.
+    /// Runs `look` on the key's limits and their state, without changing them.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -70,8 +70,9 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Counts `actual` for a request, instead of the cost in its receipt. If the key was removed meanwhile, it begins
-    /// with no counts, and only the cost beyond that of the receipt is counted. Returns the key unless it was stored.
+    /// Counts `actual` for a request, instead of the cost in its receipt. If the key has been removed since, it begins
+    /// without counts, and only the cost beyond that of the receipt is counted. Returns the key, or `None` if this call
+    /// stored it.
     pub(crate) fn settle(
         &self,
         key: K,
@@ -87,7 +88,7 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Looks up the key's limits, unless the state has the current ones.
+    /// Looks up the key's limits, unless the state already has the current version.
     #[inline]
     fn refresh<Q>(&self, key_state: &mut KeyState, key: &Q, now: Nanos) -> Result<(), KeyRejected>
     where

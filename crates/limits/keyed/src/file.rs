@@ -1,4 +1,4 @@
-//! The configuration in a text file, which many processes read and any of them may change.
+//! A configuration store in a text file, which many processes can read and change.
 
 mod document;
 mod fingerprint;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A file that has not changed for this time is complete.
+/// The time without changes after which a file is considered complete.
 const STILL: Duration = Duration::from_millis(100);
 
 /// A configuration in a TOML document that any number of processes follow. People can edit it, and programs can
@@ -29,27 +29,27 @@ const STILL: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// The whole configuration is in memory as well, and is read from there. A thread checks the file after every interval.
-/// If the file has another time, length or place on disk, the thread reads it, and makes the changes in one step
-/// ([`ConfigStore::apply`] describes how decisions see the changes). A key with the same limits as before is not
+/// If the file's time, length or location on disk has changed, the thread reads the file, and makes the changes in one
+/// step ([`ConfigStore::apply`] describes how decisions see the changes). A key with the same limits as before is not
 /// affected.
 ///
 /// # Guarantees
 ///
-/// * **Delay**: a change is in force after two intervals, or 0.1 s and one interval if that is more, and the time
-///   that reading the file takes, in each process that follows it. In the process that makes it, it is in force at
-///   once.
-/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a new file aside, flush
-///   it, and move it to its place in one step. A reader therefore has the old document or the new one. An editor may
-///   write into the file itself. So a document takes effect only when two checks that lie 0.1 s apart or more have
-///   found the same file, or when it was moved to its place. If a writer pauses for longer in the middle of a document,
-///   the incomplete document counts.
+/// * **Delay**: in each process that follows the file, a change is in force after two intervals (or 0.1 s and one
+///   interval, if that is more) plus the time that reading the file takes. In the process that makes the change, it is
+///   in force at once.
+/// * **Whole documents**: [`save`](ConfigSnapshot::save) and the changes of this store write a temporary file, flush
+///   it, and move it to its final path in one step. A reader therefore has the old document or the new one. An editor
+///   may write into the file itself. So a document takes effect only when two checks at least 0.1 s apart have found
+///   the same file, or when it was moved to its path. If a writer pauses for longer in the middle of a document, the
+///   incomplete document takes effect.
 /// * **Damage**: if the file is missing or not a valid document, the last good one stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
-///   editor: a document that a person saves meanwhile may be overwritten. A change by a program removes comments.
+///   editor: a document that a person saves during a change may be overwritten. A change by a program removes comments.
 ///
-/// Each change writes the whole document. To keep many keys that change often, one process uses `DiskConfig` and
-/// [saves](ConfigSnapshot::save) a document of it for the others from time to time.
+/// Each change writes the whole document. If many keys change often, let one process use `DiskConfig` and
+/// [save](ConfigSnapshot::save) a document for the others from time to time.
 ///
 /// ```
 /// use nanopace_keyed::{ConfigSnapshot, ConfigStore, FileConfig, Scope};
@@ -69,7 +69,7 @@ const STILL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct FileConfig {
     followed: Arc<Followed>,
-    /// Dropped to end the thread.
+    /// Ends the thread when it is dropped.
     _stop: Sender<()>,
 }
 
@@ -83,15 +83,17 @@ struct Followed {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The fingerprint of the document that was read last. None if the document may change and keep its fingerprint.
+    /// The fingerprint of the document that was read last. `None` if the document could change without changing its
+    /// fingerprint.
     fingerprint: Option<Fingerprint>,
-    /// The fingerprint of the file at the last checks, and since when it has not changed.
+    /// The fingerprint of the file at the last check, and the time of the first check that found it.
     found: Option<(Fingerprint, Instant)>,
     trouble: Option<Arc<ConfigError>>,
 }
 
 impl FileConfig {
-    /// Reads the document. From now on, a separate thread checks the file after every interval, until this is dropped.
+    /// Reads the document at `path`, and starts a thread that checks the file after every `interval` until this value
+    /// is dropped.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file does not exist or cannot be read, or if no thread can be started.
@@ -110,8 +112,8 @@ impl FileConfig {
         Ok(FileConfig { followed, _stop: stop })
     }
 
-    /// Reads the file now, without waiting until it has stopped changing. Returns the
-    /// [`trouble`](FileConfig::trouble) after that.
+    /// Reads the file now, without waiting until it has stopped changing. Then returns the
+    /// [`trouble`](FileConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
     /// As for [`follow`](FileConfig::follow). The last good document stays in force.
@@ -120,7 +122,7 @@ impl FileConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Why the document that the last check has found is not in force. `None` if it is in force.
+    /// Returns the reason why the document that was found last is not in force, or `None` if it is in force.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<ConfigError>> {
         lock(&self.followed.seen).trouble.clone()
@@ -140,7 +142,7 @@ impl ConfigStore for FileConfig {
         self.followed.config.snapshot()
     }
 
-    /// Changes the document in the file.
+    /// Changes the document in the file, and then the limits in memory.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         self.followed.apply(changes)
     }
@@ -169,7 +171,7 @@ impl Followed {
         }
     }
 
-    /// Reads the file, unless it is the document that was read last. The fingerprint was taken before this call.
+    /// Reads the file, unless it is the document that was read last. `fingerprint` was taken before this call.
     fn read(&self, seen: &mut Seen, fingerprint: Option<Fingerprint>) {
         if fingerprint.is_some() && fingerprint == seen.fingerprint {
             return;
@@ -197,7 +199,8 @@ impl Followed {
 }
 
 impl Seen {
-    /// Whether no writer is active in the file. `fingerprint` is the file's fingerprint at the time `now`.
+    /// Returns whether the file seems complete: it has not changed for [`STILL`], or it was moved to its path.
+    /// `fingerprint` is the file's fingerprint at the time `now`.
     fn is_stable(&mut self, fingerprint: &Fingerprint, now: Instant) -> bool {
         match &self.found {
             Some((found, since)) if found == fingerprint => now.duration_since(*since) >= STILL,
@@ -218,7 +221,8 @@ mod tests {
     use std::fs;
     use std::time::SystemTime;
 
-    /// A file that was written counts when it has stopped changing; a file that was moved there counts at once.
+    /// A file that was written in place takes effect when it has stopped changing; a file that was moved to the path
+    /// takes effect at once.
     #[test]
     fn a_document_counts_when_it_is_whole() {
         let directory = tempfile::tempdir().unwrap();
@@ -240,7 +244,7 @@ mod tests {
         assert_eq!(is_stable(3 * STILL), cfg!(unix));
     }
 
-    /// A file of limits whose thread never checks it.
+    /// Returns a configuration whose thread never checks its file.
     fn followed() -> (tempfile::TempDir, PathBuf, FileConfig) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("limits.toml");
@@ -249,7 +253,7 @@ mod tests {
         (directory, path, config)
     }
 
-    /// A test sees whether the file was read, because reading it removes entries that are only in memory.
+    /// The test detects whether the file was read: reading it removes entries that are only in memory.
     #[test]
     fn a_document_is_read_again_only_if_it_may_be_another() {
         let (_directory, path, config) = followed();

@@ -1,4 +1,4 @@
-//! The state of one key: its limits, as they were looked up, and their counts.
+//! The state of one key: the limits that were looked up for it, and their counts.
 
 use crate::sync::{Mutex, lock};
 use nanopace_limits::custom::LimitsState;
@@ -7,37 +7,37 @@ use nanopace_nanos::Nanos;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The limits of a key and their counts. There are no limits until they are looked up.
+/// The limits of a key and their counts. It has no limits until they are looked up.
 ///
-/// A state takes 16 bytes. A key with its own limits takes 48 more, and so does a key whose limits remember more than a
-/// word.
+/// A state takes 16 bytes. A key with its own limits takes 48 more bytes, and so does a key whose limits have a state
+/// of more than a word.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyState {
     current: Option<Arc<KeyLimits>>,
-    /// The whole state, if there is one limit of one word.
+    /// The whole state, if the key has a single limit whose state is one word.
     word: u64,
 }
 
-/// The limits of a key, as they were looked up. Keys with the same limits share it.
+/// The limits that were looked up for a key. Keys with the same limits share one value.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyLimits {
     limits: Arc<Limits>,
     /// The version of the key's limits, read before they were looked up.
     version: u64,
-    /// The state for one key, if that state is more than a word. Then this value is for that key alone.
+    /// The state of a key, if it is more than a word. In that case, this value belongs to that key alone.
     own: Option<LimitsState>,
 }
 
-/// Limits that were looked up lately, by the version and the address of the limits. The address stays theirs while they
-/// are stored here.
+/// Limits that were looked up recently, by their address and version. The address cannot be reused while they are
+/// stored here.
 #[derive(Debug, Default)]
 pub(crate) struct RecentLimits(Mutex<HashMap<(usize, u64), Arc<KeyLimits>>>);
 
-/// The version of no configuration: the limits are looked up at the next decision.
+/// A version that no configuration has, so that the limits are looked up at the next decision.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 impl KeyState {
-    /// Runs a step on the limits and their state; none without limits.
+    /// Runs `step` on the limits and their state. Returns `None` if the key has no limits.
     #[inline]
     pub(crate) fn step<T>(
         &mut self,
@@ -61,7 +61,7 @@ impl KeyState {
         Some(answer)
     }
 
-    /// Looks at the limits and their state; none without limits.
+    /// Calls `look` with the limits and their state. Returns `None` if the key has no limits.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Limits, &LimitsState) -> T) -> Option<T> {
         let current = self.current.as_ref()?;
         Some(match &current.own {
@@ -70,18 +70,18 @@ impl KeyState {
         })
     }
 
-    /// Whether the state has the limits of that version.
+    /// Returns whether the state has the limits of this version.
     #[inline]
     pub(crate) fn is_current(&self, version: u64) -> bool {
         self.current.as_ref().is_some_and(|current| current.version == version)
     }
 
-    /// Whether no limits were looked up yet.
+    /// Returns whether no limits have been looked up yet.
     pub(crate) fn is_new(&self) -> bool {
         self.current.is_none()
     }
 
-    /// The moment from which on every decision is the same as on a new state.
+    /// Returns the moment from which every decision is the same as with a new state.
     pub(crate) fn idle_from(&self) -> Nanos {
         self.look(Limits::idle_from).unwrap_or(Nanos::ZERO)
     }
@@ -91,7 +91,7 @@ impl KeyState {
         from <= now && from < Nanos::MAX
     }
 
-    /// Continues with the limits that were looked up now.
+    /// Replaces the limits by those that were just looked up. The counts carry over.
     pub(crate) fn follow(&mut self, current: Arc<KeyLimits>, now: Nanos) {
         let carried = self.step(|old, state| {
             if *old != current.limits {
@@ -113,10 +113,10 @@ impl KeyLimits {
 }
 
 impl RecentLimits {
-    /// If there are more entries than this, all are dropped, and looked up again.
+    /// The maximum number of entries. When it is reached, all entries are dropped, and looked up again.
     const MOST: usize = 1_024;
 
-    /// The limits of that version, shared if they were looked up before.
+    /// Returns the limits with this version, shared with earlier lookups if they are still stored.
     pub(crate) fn get(&self, limits: Arc<Limits>, version: u64) -> Arc<KeyLimits> {
         let mut recent = lock(&self.0);
         if recent.len() == Self::MOST {
@@ -131,7 +131,7 @@ impl RecentLimits {
 mod tests {
     use super::*;
 
-    /// Checks the memory that the docs of [`KeyState`] state.
+    /// Checks the sizes that the documentation of [`KeyState`] states.
     #[test]
     fn a_key_takes_what_is_said() {
         assert_eq!(size_of::<KeyState>(), 16);

@@ -11,21 +11,21 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most keys by default.
+/// The default maximum number of keys.
 pub(crate) const MAX_KEYS: usize = 1 << 20;
 
-/// How long idle keys stay by default.
+/// The default time for which idle keys are kept.
 pub(crate) const LAG: Duration = Duration::from_secs(1);
 
-/// Limits for each of many keys, with a clock. Its clones share the counts.
+/// Limits for each of many keys, with a clock. Clones share the limits and their counts.
 ///
 /// All keys have the same limits ([`Uniform`]), which can be changed, or each key has its own ([`LimitsOf`],
 /// [`ConfigStore`](crate::ConfigStore)): see [`builder`](Keyed::builder).
 ///
 /// # Time
 ///
-/// The clock is read under the lock under which a decision is made, so the decisions on a key are in the order of
-/// their moments. A limit holds in every span of the clock, whatever threads do.
+/// The clock is read under the lock under which a decision is made, so the decisions on a key are made in the order of
+/// their clock readings. A limit therefore holds in every span of that clock, however the threads are scheduled.
 ///
 /// # Keys
 ///
@@ -33,17 +33,17 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 /// A key without limits is rejected ([`KeyRejected::NoLimits`](crate::KeyRejected::NoLimits)): to give limits to all
 /// keys, set defaults for the empty prefix.
 ///
-/// A key takes memory from its first admission until it is idle and a clean-up finds it. Each new key checks eight
-/// cells of a table for idle keys, so memory follows the number of active keys. Removing an idle key never changes a
-/// decision, and there are never more keys than [`max_keys`](crate::KeyedBuilder::max_keys).
+/// A key takes memory from its first admission until it is idle and a clean-up finds it. The insertion of a new key
+/// checks eight cells of a table for idle keys, so memory is proportional to the number of active keys. Removing an
+/// idle key never changes a decision, and there are never more keys than [`max_keys`](crate::KeyedBuilder::max_keys).
 ///
 /// # Cost
 ///
 /// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by doubling. A key with
-///   limits of its own takes 48 more, and so does one whose limits remember more than a word. Several limits take
-///   another 48 bytes and 16 for each, and a log or an aggregated window takes its own memory.
-/// * A decision takes one hash of the key, and another one in a [`ConfigStore`](crate::ConfigStore), the lock of a
-///   shard that few other keys have, and the steps of the rules.
+///   limits of its own takes 48 more bytes, and so does a key whose limits have a state of more than a word. Several
+///   limits take another 48 bytes and 16 for each. A log or an aggregated window takes its own memory in addition.
+/// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of a
+///   shard that few other keys share, and the steps of the rules.
 ///
 /// # Waiting
 ///
@@ -71,7 +71,7 @@ impl<K, C, S> Clone for Keyed<K, C, S> {
 }
 
 impl<K: Hash + Eq> Keyed<K> {
-    /// The same limits for each key.
+    /// Creates limits that are the same for each key.
     #[must_use]
     pub fn new(limits: Limits) -> Keyed<K> {
         let store = KeyStore::new(MAX_KEYS, RandomState::new(), WhenFull::default(), LAG);
@@ -81,7 +81,7 @@ impl<K: Hash + Eq> Keyed<K> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher> Keyed<K, Uniform, S> {
-    /// Changes the limits of all keys. Admissions stay counted, as described for [`Limits`].
+    /// Changes the limits of all keys. Earlier admissions stay counted, as described for [`Limits`].
     pub fn set_limits(&self, limits: Limits) {
         self.inner.engine.config().set(limits);
         self.inner.queue.wake_all_first();
@@ -116,14 +116,14 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         Keyed { meter, ..self }
     }
 
-    /// The configuration of each key's limits. It can be changed at any time. A change takes effect at the key's next
-    /// decision.
+    /// Returns the configuration of each key's limits. It can be changed at any time. A change takes effect at the
+    /// key's next decision.
     #[must_use]
     pub fn config(&self) -> &C {
         self.inner.engine.config()
     }
 
-    /// The number of keys. This includes idle keys that have not been removed yet.
+    /// Returns the number of keys, including idle keys that have not been removed yet.
     #[must_use]
     pub fn keys(&self) -> usize {
         self.inner.engine.store().keys()
@@ -135,7 +135,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 
     /// Removes keys that are idle now. It checks at most `cells` cells of the tables and returns the number of removed
-    /// keys. While new keys come, memory follows the number of active keys even without this call.
+    /// keys. While new keys are inserted, memory stays proportional to the number of active keys even without this
+    /// call.
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn sweep(&self, cells: usize) -> usize {
         self.inner.engine.store().sweep(self.clock().now(), cells)
@@ -156,7 +157,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Admits one request for `key` now, or rejects it.
     ///
     /// # Errors
-    /// [`KeyRejected`]. Nothing is counted then, except by limits that count rejected requests.
+    /// [`KeyRejected`] if the request is rejected. Only limits that count rejected requests count it then.
     pub fn try_acquire<Q>(&self, key: &Q) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -199,10 +200,11 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.answer(key, Costs::Same(n), |limits, state, at| Ok(limits.try_acquire(state, at, n)?))
     }
 
-    /// Admits or rejects one request for `key`, and returns what is left.
+    /// Admits or rejects one request for `key`. The returned [`Decision`] includes what is left.
     ///
     /// # Errors
-    /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. A rejection by the limits is a [`Decision`].
+    /// [`KeyRejected::TooManyKeys`] and [`KeyRejected::NoLimits`]. A rejection by the limits is not an error, but a
+    /// [`Decision`].
     pub fn decide<Q>(&self, key: &Q) -> Result<Decision, KeyRejected>
     where
         K: Borrow<Q>,
@@ -212,8 +214,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.decide_costs(key, 1)
     }
 
-    /// Admits or rejects a request for `key` with costs, as for [`try_acquire_costs`](Keyed::try_acquire_costs), and
-    /// returns what is left.
+    /// Admits or rejects a request for `key` with costs, as [`try_acquire_costs`](Keyed::try_acquire_costs) does. The
+    /// returned [`Decision`] includes what is left.
     ///
     /// # Errors
     /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one cost for each limit.
@@ -238,10 +240,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         decision
     }
 
-    /// The state of the key's limit that has the least left now. Counts nothing.
+    /// Returns the standing of the key's limit with the fewest remaining requests. Counts nothing.
     ///
     /// # Errors
-    /// [`KeyRejected::NoLimits`].
+    /// [`KeyRejected::NoLimits`] if the key has no limits.
     pub fn standing<Q>(&self, key: &Q) -> Result<Standing, KeyRejected>
     where
         K: Borrow<Q>,
@@ -252,7 +254,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.look(key, || self.clock().now(), look)
     }
 
-    /// Decides on a request that does not wait. Counts the metric after the lock is released.
+    /// Decides on a request that does not wait. Updates the metrics after the lock is released.
     pub(crate) fn answer<Q, T>(
         &self,
         key: &Q,
@@ -304,10 +306,10 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.inner.engine.step(key, || self.clock().now(), step)
     }
 
-    /// Counts the actual cost of a request, and wakes the first in the key's queue.
+    /// Replaces the costs in the receipt by the actual costs, and wakes the first waiter in the key's queue.
     pub(crate) fn settle(&self, key: K, receipt: &Receipt, actual: Costs<'_>) {
         let Inner { engine, clock, queue } = &*self.inner;
-        // There is no key if it was stored only now: then it had nothing to refund.
+        // `None` means that the key was stored only by this call, so nothing was refunded.
         if let Some(key) = engine.settle(key, || clock.now(), receipt, actual) {
             queue.wake_first(&key);
         }

@@ -1,4 +1,4 @@
-//! The limits of a key: the trait of their sources, and the same limits for all keys.
+//! Sources of a key's limits: the trait, and a source with the same limits for all keys.
 
 use crate::ConfigStore;
 use crate::sync::{AtomicU64, Mutex, Relaxed, lock};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A source of each key's limits. Each decision reads the version, so an implementation returns it from memory.
 ///
-/// Every [`ConfigStore`] is one for string keys, and [`Uniform`] is one for keys of any type.
+/// Every [`ConfigStore`] is a source for string keys, and [`Uniform`] is a source for keys of any type.
 ///
 /// ```
 /// use nanopace_keyed::{Keyed, Limits, LimitsOf};
@@ -37,13 +37,14 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LimitsOf<Q: ?Sized>: Debug + Send + Sync {
-    /// A number that is different after each change of the key's limits. It may be different after other changes too.
+    /// Returns a number that is different after each change of the key's limits. It may be different after other
+    /// changes too.
     ///
     /// A caller that reads the version first, and then [`limits_for`](LimitsOf::limits_for), may keep the limits
     /// until the version changes.
     fn version_for(&self, key: &Q) -> u64;
 
-    /// The key's limits, if it has any.
+    /// Returns the key's limits, or `None` if it has no limits.
     fn limits_for(&self, key: &Q) -> Option<Arc<Limits>>;
 }
 
@@ -72,7 +73,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// A source with these limits for all keys.
+    /// Creates a source with these limits for all keys.
     #[must_use]
     pub fn new(limits: Limits) -> Uniform {
         Uniform { limits: Mutex::new(Arc::new(limits)), version: AtomicU64::new(0) }
@@ -90,7 +91,7 @@ impl Uniform {
         Ok(Uniform::new(all.parse()?))
     }
 
-    /// Changes the limits of all keys. Counts stay, as described for [`Limits`].
+    /// Changes the limits of all keys. Earlier admissions stay counted, as described for [`Limits`].
     pub fn set(&self, limits: Limits) {
         let mut own = lock(&self.limits);
         *own = Arc::new(limits);

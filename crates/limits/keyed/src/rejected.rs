@@ -1,16 +1,16 @@
-//! Why a request for a key was rejected.
+//! Defines the reasons why a request for a key is rejected.
 
 use nanopace_limits::{CostsRejected, Rejected};
 use thiserror::Error;
 
-/// Why a request for a key was rejected. Nothing was counted.
+/// The reason why a request for a key was rejected. Only limits that count rejected requests have counted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum KeyRejected {
     /// The key's limits reject the request.
     #[error(transparent)]
     Limit(#[from] Rejected),
-    /// The number of costs is not the number of the key's limits.
+    /// The number of costs differs from the number of the key's limits.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Costs {
         /// The number of limits.
@@ -23,7 +23,7 @@ pub enum KeyRejected {
         "no room for a new key beside {max}: retry later, sweep idle keys, or raise the maximum"
     )]
     TooManyKeys {
-        /// The maximum.
+        /// The maximum number of keys.
         max: u64,
     },
     /// Neither the key nor any prefix of it has limits.

@@ -35,7 +35,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
 #[must_use = "dropping it takes the request back"]
 pub struct KeyReservation<K: Hash + Eq, C, S: BuildHasher = RandomState> {
     keyed: Keyed<K, C, S>,
-    /// The key and its receipt; none once the request is settled.
+    /// The key and the receipt, or `None` once the request is settled.
     request: Option<(K, Receipt)>,
 }
 
@@ -44,7 +44,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> KeyReservation<K, C, S> {
         KeyReservation { keyed: keyed.clone(), request: Some((key, receipt)) }
     }
 
-    /// Keeps the request counted.
+    /// Commits the reservation: the request stays counted, with the reserved costs.
     pub fn commit(mut self) {
         self.request = None;
     }

@@ -1,4 +1,4 @@
-//! The states of all keys, in memory: shards, removal of idle keys, and the bound on keys.
+//! Stores the states of all keys in memory: shards, removal of idle keys, and the bound on the number of keys.
 
 use crate::KeyRejected;
 use crate::key_state::KeyState;
@@ -11,21 +11,21 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 
-/// How many cells of its shard's table an insertion searches for idle keys. With this number, the whole table is
-/// searched before it could double, and idle keys stay fewer than active ones.
+/// The number of cells of its shard's table that an insertion searches for idle keys. With this number, the whole table
+/// is searched before it could double, and idle keys stay fewer than active ones.
 const CELLS_PER_INSERTION: usize = 8;
-/// How many cells are searched for idle keys when a new key finds the number of keys at its maximum, or when the cost
-/// of a new key is settled.
+/// The number of cells that are searched for idle keys when a new key finds the number of keys at its maximum, or when
+/// the cost of a new key is settled.
 const CELLS_FOR_ROOM: usize = 256;
-/// Keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With more shards,
-/// decisions miss the cache more often; with fewer, it takes longer to rehash a table, under its lock.
+/// The number of keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With
+/// more shards, decisions miss the cache more often; with fewer, it takes longer to rehash a table, under its lock.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
-    /// The new key is rejected at once. [`Keyed::sweep`](crate::Keyed::sweep) makes room, and so does the clean-up of
-    /// insertions.
+    /// The new key is rejected at once. [`Keyed::sweep`](crate::Keyed::sweep) makes room, and so does the clean-up that
+    /// each insertion begins with.
     Reject,
     /// Up to 256 cells of the tables are searched for idle keys to remove, like a [`sweep`](crate::Keyed::sweep) of
     /// 256 cells. If none is found, the new key is rejected.
@@ -38,15 +38,16 @@ pub enum WhenFull {
 /// Keys are spread over shards by their hash. Each shard is a table with its own mutex, so decisions on different keys
 /// seldom wait for each other. A key takes memory from its first admission until it is idle ([`KeyState::is_idle`]) and
 /// a clean-up finds it. The first request of a key checks eight cells of a table for idle keys, and settling the cost
-/// of a new key checks 256, so memory follows the number of active keys. [`sweep`](KeyStore::sweep) does the same while
-/// no keys are inserted. No operation locks more than one shard at a time.
+/// of a new key checks 256, so memory is proportional to the number of active keys. [`sweep`](KeyStore::sweep) removes
+/// idle keys while no keys are inserted. No operation locks more than one shard at a time.
 ///
-/// **Removal never changes a decision.** A key is removed if every decision on it, from `lag` before now on, is the
-/// same without it. After that, a decision in the same shard whose moment lies before the moment at which the removed
-/// key became idle counts as made at that later moment. So nothing is admitted twice, however long a thread slept
-/// between reading its clock and asking.
+/// **Removal never changes a decision.** A key is removed if every decision on it at a moment from `lag` ago on is the
+/// same without it. After the removal, a decision in the same shard with an earlier moment than the one at which the
+/// removed key became idle counts as made at that later moment. So nothing is admitted twice, however long a thread
+/// slept between reading its clock and asking.
 ///
-/// **The bound on keys is hard**: there are never more than `max_keys`, whatever the threads do.
+/// **The bound on keys is hard**: there are never more than `max_keys`, however many threads insert keys at the same
+/// time.
 pub(crate) struct KeyStore<K, S> {
     hasher: S,
     shards: Box<[CachePadded<Mutex<Shard<K>>>]>,
@@ -57,13 +58,13 @@ pub(crate) struct KeyStore<K, S> {
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
-    /// How long idle keys stay, in nanoseconds.
+    /// The time for which idle keys are kept, in nanoseconds.
     lag: u64,
 }
 
 struct Shard<K> {
     entries: HashTable<Entry<K>>,
-    /// The last cell that a clean-up has checked.
+    /// The index of the last cell that a clean-up has checked.
     hand: usize,
     /// The latest moment at which a removed key became idle. Decisions of this shard count as made at this moment or
     /// later, so that a removed key gets no more than if it were still stored.
@@ -76,7 +77,7 @@ struct Entry<K> {
 }
 
 impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
-    /// An empty store for at most `max_keys` keys. Idle keys stay for `lag`.
+    /// Creates an empty store for at most `max_keys` keys. Idle keys are kept for `lag`.
     pub(crate) fn new(max_keys: usize, hasher: S, when_full: WhenFull, lag: Duration) -> Self {
         let shards = max_keys.div_ceil(KEYS_PER_SHARD).clamp(16, 1 << 12);
         KeyStore {
@@ -96,13 +97,14 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         usize::try_from(self.keys.load(Relaxed)).unwrap_or(usize::MAX)
     }
 
-    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far ahead removes keys
-    /// that still count; decisions in their shards then count as made when these keys would have become idle.) The
-    /// sweep checks at most `cells` cells of tables, beginning with the shard after the last one of the previous sweep,
-    /// and returns the number of removed keys. In each shard it continues where that shard's last clean-up ended.
+    /// Removes keys that are idle at `now`, which is a moment of the decisions' clock. (A moment far in the future
+    /// removes keys that still count; decisions in their shards then count as made when these keys would have become
+    /// idle.) The sweep checks at most `cells` cells of tables, beginning with the shard after the last one of the
+    /// previous sweep, and returns the number of removed keys. In each shard it continues where that shard's last
+    /// clean-up ended.
     ///
-    /// `usize::MAX` checks every cell once, unless other sweeps run meanwhile, which check some of the shards instead.
-    /// Only one shard is locked at a time. A table that has become four times too large gives its memory back.
+    /// `usize::MAX` checks every cell once, unless other sweeps run at the same time, which check some of the shards
+    /// instead. Only one shard is locked at a time. A table that is more than four times too large releases memory.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {
@@ -120,8 +122,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         removed
     }
 
-    /// Runs a step on the state of the key, or on a fresh one, at the moment of `now`. A fresh one is stored unless
-    /// it is idle after the step.
+    /// Runs `step` on the key's state, at the moment that `now` returns under the lock of the shard. A key without a
+    /// state gets a fresh one, which is stored unless it is idle after the step.
     pub(crate) fn step<Q, T>(
         &self,
         key: &Q,
@@ -173,7 +175,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         shard.entries.insert_unique(hash, entry, |entry| self.hasher.hash_one(&entry.key));
     }
 
-    /// Runs a step on a copy of the key's state, or on a fresh one.
+    /// Runs `step` on a copy of the key's state, or on a fresh state if the key has none.
     pub(crate) fn look<Q, T>(
         &self,
         key: &Q,
@@ -192,8 +194,8 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         step(&mut state, at)
     }
 
-    /// Changes the key's state, or a fresh one, which is stored if it is not idle and there is room. Returns the key
-    /// unless it was stored.
+    /// Runs `edit` on the key's state. A key without a state gets a fresh one, which is stored if it is not idle and
+    /// there is room. Returns the key, or `None` if it was stored by this call.
     pub(crate) fn amend(
         &self,
         key: K,
@@ -221,14 +223,14 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         None
     }
 
-    /// The shard of a hash. The shard depends on the middle bits of the hash, because the shard's table uses the lowest
-    /// and the highest.
+    /// Returns the shard of a hash. The shard depends on the middle bits of the hash, because the shard's table uses
+    /// the lowest and the highest.
     fn shard(&self, hash: u64) -> &Mutex<Shard<K>> {
         let share = (hash >> 20) & u64::from(u32::MAX);
         &self.shards[((share * self.shards.len() as u64) >> 32) as usize]
     }
 
-    /// Reserves room for one more key, if there is any.
+    /// Reserves room for one more key, or returns an error if the number of keys is at its maximum.
     fn reserve(&self) -> Result<(), KeyRejected> {
         let one_more = |keys| (keys < self.max_keys).then_some(keys + 1);
         // Relaxed: the count publishes nothing, and the update succeeds only if the count still has the value that was
@@ -241,7 +243,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
         KeyRejected::TooManyKeys { max: self.max_keys }
     }
 
-    /// Removes the idle keys among the next `cells` cells of the shard. Returns how many.
+    /// Removes the idle keys among the next `cells` cells of the shard. Returns the number of removed keys.
     fn tidy(&self, shard: &mut Shard<K>, cells: usize, now: Nanos) -> usize {
         let oldest = Nanos::from_nanos(now.as_nanos().saturating_sub(self.lag));
         let idle_from = |state: &KeyState| {
@@ -278,7 +280,8 @@ impl<K> Shard<K> {
         Some(from)
     }
 
-    /// Releases memory if less than a quarter of it is in use. This is so rare that its cost per removal is constant.
+    /// Releases memory if less than a quarter of the table's capacity is in use. This is so rare that the cost per
+    /// removal is constant on average.
     fn shrink(&mut self, hash: impl Fn(&K) -> u64) {
         if self.entries.len() < self.entries.capacity() / 4 {
             let room = self.entries.len() * 2;
@@ -295,7 +298,7 @@ impl<K, S> fmt::Debug for KeyStore<K, S> {
     }
 }
 
-/// Tests that memory follows the number of active keys.
+/// Tests that memory is proportional to the number of active keys.
 #[cfg(test)]
 mod tests {
     use super::KeyStore;
@@ -307,7 +310,7 @@ mod tests {
 
     const HOUR: u64 = 3_600_000_000_000;
 
-    /// How many keys the tables have room for.
+    /// Returns the number of keys for which the tables have room.
     fn room(store: &KeyStore<u32, RandomState>) -> usize {
         store.shards.iter().map(|shard| lock(shard).entries.capacity()).sum()
     }

@@ -17,7 +17,7 @@ mod world {
 
 pub(crate) use world::*;
 
-/// Locks, also after a panic: the locked values are consistent at every step.
+/// Locks the mutex, even if it is poisoned by a panic: the locked values are consistent at every step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

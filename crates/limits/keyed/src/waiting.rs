@@ -1,4 +1,4 @@
-//! Waiting until a request for a key is admitted.
+//! Waits until a request for a key is admitted.
 
 use crate::{KeyRejected, Keyed, LimitsOf};
 use nanopace_limits::custom::{LimitsState, Receipt, WaitQueue, Waitable, Waiter};
@@ -11,10 +11,11 @@ use std::time::Duration;
 
 impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Waits in this thread until one request for `key` is admitted, and returns how long that took. For each key,
-    /// threads and tasks are admitted in the order in which they came.
+    /// threads and tasks are admitted in the order in which they arrived.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if waiting does not help.
+    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for another reason than its
+    /// limits.
     pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -24,12 +25,12 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         self.wait(key, Wait::default())
     }
 
-    /// Waits in this thread with these options, and returns how long that took. A change by
-    /// [`set_limits`](Keyed::set_limits) and a refunded reservation reach waiting requests at once; a change of a
-    /// configuration store reaches them within a second.
+    /// Waits in this thread with these options until a request for `key` is admitted, and returns how long that took. A
+    /// change by [`set_limits`](Keyed::set_limits) and a refunded reservation reach waiting requests at once; a change
+    /// of a configuration store reaches them within a second.
     ///
     /// # Errors
-    /// [`WaitError`].
+    /// [`WaitError`] if the request is not admitted.
     pub fn wait<Q>(&self, key: &Q, wait: Wait<'_>) -> Result<Duration, WaitError<KeyRejected>>
     where
         K: Borrow<Q>,
@@ -41,8 +42,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
         end
     }
 
-    /// A request for `key` that waits with these options, for an event loop of your own: [`Waiter::step`]. The
-    /// metrics do not count it.
+    /// Returns a waiting request for `key` with these options. Your event loop drives it by calling [`Waiter::step`].
+    /// The metrics do not count it.
     #[must_use]
     pub fn waiter<'a, 'l, Q>(
         &'l self,
@@ -58,7 +59,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     }
 }
 
-/// One key of a [`Keyed`], for a [`Waiter`].
+/// One key of a [`Keyed`], for which a [`Waiter`] can wait.
 #[derive(Debug)]
 struct OfKey<'l, K, C, S, Q: ?Sized> {
     keyed: &'l Keyed<K, C, S>,

@@ -1,5 +1,5 @@
-//! Compares all limiters at a limit of 10/s, in virtual time: which requests of a growing load each of
-//! them admits, and how long a caller takes that retries after each rejection.
+//! Compares all limiters at a limit of 10/s, in virtual time: which requests of a growing load each limiter admits, and
+//! how much time a caller needs that retries after each rejection.
 //!
 //! `cargo run -p nanopace-limits --features pools --example compare`
 
@@ -16,23 +16,23 @@ use std::time::Duration;
 
 /// The period of the limit.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The most that each limiter admits in a period.
+/// The maximum number of requests that each limiter admits per period.
 const COUNT: u64 = 10;
-/// The slots of windows that have slots.
+/// The number of slots of the windows that have slots.
 const SLOTS: NonZeroU16 = NonZeroU16::new(10).unwrap();
-/// When the first request comes: half a period after a boundary between windows.
+/// The moment of the first request: half a period after a boundary between windows.
 const START: Nanos = Nanos::from_nanos(1_500_000_000);
-/// Requests per second, phase by phase. 0 is a pause.
+/// The requests per second in each phase. 0 is a pause.
 const PHASES: [u64; 7] = [1, 2, 5, 10, 20, 0, 20];
 /// The length of a phase, in periods.
 const PHASE: u32 = 10;
-/// The number of requests of the caller that retries.
+/// The number of requests that the retrying caller makes.
 const REQUESTS: u64 = 100;
 /// The time from a rejection to the retry.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// A limiter: its name, and its decision about a request at a moment. An admitted request goes through at
-/// the returned moment, which is later than the request only for a queue.
+/// A limiter: its name, and a function that decides about a request at a moment. It returns the moment at which an
+/// admitted request goes through. Only a queue returns a later moment than the request's.
 pub(crate) struct Limiter {
     pub(crate) name: &'static str,
     decide: Box<dyn FnMut(Nanos) -> Result<Nanos, Rejected>>,
@@ -59,7 +59,7 @@ impl Limiter {
     }
 }
 
-/// All limiters, unused, at 10/s with a capacity of 10.
+/// Returns all limiters, unused, with a limit of 10/s and a capacity of 10.
 pub(crate) fn limiters() -> Result<Vec<Limiter>, QuotaError> {
     let quota = Quota::new(COUNT, PERIOD)?;
     let refilled = RefilledBucket::unattended(quota, COUNT, COUNT, 1, ManualClock::new())?;
@@ -84,7 +84,7 @@ pub(crate) fn limiters() -> Result<Vec<Limiter>, QuotaError> {
     ])
 }
 
-/// The decisions about the requests of a phase.
+/// The decisions about the requests of one phase.
 #[derive(Clone, Copy, Default)]
 struct Phase {
     admitted: u64,
@@ -96,9 +96,9 @@ struct Phase {
 #[derive(Default)]
 pub(crate) struct Trial {
     phases: [Phase; PHASES.len()],
-    /// The most requests that went through within any period.
+    /// The maximum number of requests that went through within any period.
     pub(crate) most: usize,
-    /// The most requests that were rejected one after the other.
+    /// The maximum number of requests that were rejected one after the other.
     pub(crate) in_a_row: u64,
 }
 
@@ -135,7 +135,7 @@ impl Phase {
     }
 }
 
-/// The index of the phase and the moment of each request.
+/// Returns the index of the phase and the moment of each request.
 fn requests() -> impl Iterator<Item = (usize, Nanos)> {
     let moments = |(phase, rate): (usize, u64)| {
         let begin = START + PERIOD * PHASE * u32::try_from(phase).expect("a few phases");
@@ -151,13 +151,13 @@ pub(crate) struct Retried {
     pub(crate) admitted: u64,
     /// The number of tries.
     pub(crate) tries: u64,
-    /// When the last request went through, counted from the first try. `None` if one never does.
+    /// The time from the first try until the last request went through. `None` if a request never went through.
     pub(crate) took: Option<Duration>,
 }
 
 impl Retried {
-    /// Gives up after two periods without an admission. By then a limiter remembers nothing except the
-    /// caller's own tries, which go on in the same way: the request is never admitted.
+    /// Runs the caller with a limiter. Gives up after two periods without an admission: by then a limiter remembers
+    /// nothing except the caller's own tries, which go on in the same way, so the request is never admitted.
     pub(crate) fn of(mut limiter: Limiter) -> Retried {
         let (mut now, mut admitted_at, mut last) = (START, START, START);
         let mut retried = Retried { admitted: 0, tries: 0, took: None };
@@ -211,7 +211,7 @@ fn write_comparison(text: &mut String, limiters: Vec<Limiter>) {
     }
 }
 
-/// Writes a row for each limiter, with how the caller fared that retries.
+/// Writes a row for each limiter, with the results of the retrying caller.
 fn write_retries(text: &mut String, limiters: Vec<Limiter>) {
     let _ = writeln!(text, "                   admitted        took  tries  rejected");
     for limiter in limiters {
@@ -227,7 +227,7 @@ fn write_retries(text: &mut String, limiters: Vec<Limiter>) {
     }
 }
 
-/// All that the example prints.
+/// Returns everything that the example prints.
 pub(crate) fn report() -> Result<String, QuotaError> {
     let mut text =
         "limit 10/s; phases of 10 s, the first from 1.5 s on; evenly spaced requests\n\n"

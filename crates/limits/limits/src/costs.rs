@@ -4,7 +4,7 @@ use crate::CostsRejected;
 #[cfg(feature = "std")]
 use alloc::sync::Arc;
 
-/// How much of each limit a request costs.
+/// The costs of a request: the same for each limit, or one cost for each limit.
 ///
 /// ```
 /// use nanopace_limits::{Costs, Limiter};
@@ -16,14 +16,14 @@ use alloc::sync::Arc;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Costs<'a> {
-    /// This cost for each limit.
+    /// The same cost for each limit.
     Same(u64),
     /// One cost for each limit, in the order of the limits.
     Each(&'a [u64]),
 }
 
 impl Costs<'_> {
-    /// The cost for the limit with that number.
+    /// Returns the cost for the limit with this index.
     pub(crate) fn of(self, limit: usize) -> u64 {
         match self {
             Costs::Same(n) => n,
@@ -38,7 +38,7 @@ impl Costs<'_> {
         }
     }
 
-    /// The cost for a limit, if one was given.
+    /// Returns the cost for the limit with this index, or `None` if it was not given.
     pub(crate) fn given(self, limit: usize) -> Option<u64> {
         match self {
             Costs::Same(n) => Some(n),
@@ -57,7 +57,7 @@ impl Costs<'_> {
     }
 }
 
-/// Costs of a request in the queue.
+/// The owned costs of a request in the queue.
 #[cfg(feature = "std")]
 #[derive(Clone, Debug)]
 pub(crate) enum OwnedCosts {

@@ -7,28 +7,28 @@ use core::time::Duration;
 use nanopace_nanos::Nanos;
 use thiserror::Error;
 
-/// Why a request was rejected. Nothing was counted.
+/// The reason why a request was rejected. Only limits that count rejected requests have counted it.
 ///
-/// Errors are ordered by how long the request has to wait. The smaller of two capacities is the greater
-/// error.
+/// Errors are ordered by how long the request has to wait. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater
+/// than any moment; between two of these errors, the one with the smaller capacity is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
     /// The request is too early. The same request is admitted from this moment on, and not earlier, if no other request
     /// is admitted before it.
     #[error("not before {0:?}")]
     NotUntil(Nanos),
-    /// The request is never admitted: it is larger than the limiter admits at once.
+    /// The request is never admitted, because it is larger than the maximum that the limiter admits at once.
     #[error(
         "the request is larger than the {capacity} that can be admitted at once: ask for less, or raise the limit"
     )]
     ExceedsCapacity {
-        /// The most that can be admitted at once.
+        /// The maximum number of requests that can be admitted at once.
         capacity: u64,
     },
 }
 
 impl Rejected {
-    /// The moment from which on the request is admitted, if it ever is.
+    /// Returns the moment from which the request is admitted, or `None` if it never is.
     #[must_use]
     pub fn not_until(&self) -> Option<Nanos> {
         match self {
@@ -54,13 +54,14 @@ impl PartialOrd for Rejected {
     }
 }
 
-/// Why a request with a cost for each limit was rejected. Nothing was counted.
+/// The reason why a request with a cost for each limit was rejected. Only limits that count rejected requests have
+/// counted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum CostsRejected {
     /// The limits reject the request.
     #[error(transparent)]
     Limit(#[from] Rejected),
-    /// The number of costs is not the number of limits.
+    /// The number of costs differs from the number of limits.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Number {
         /// The number of limits.
@@ -71,7 +72,7 @@ pub enum CostsRejected {
 }
 
 impl CostsRejected {
-    /// The moment from which on the request is admitted, if it ever is.
+    /// Returns the moment from which the request is admitted, or `None` if it never is.
     #[must_use]
     pub fn not_until(&self) -> Option<Nanos> {
         match self {
@@ -81,21 +82,21 @@ impl CostsRejected {
     }
 }
 
-/// How much of a limit is left at a moment.
+/// The standing of a limit at one moment: its size, how much of it remains, and when all of it is available again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Standing {
-    /// The most that is ever admitted at once.
+    /// The maximum number of requests that is ever admitted at once.
     pub limit: u64,
-    /// The most that would be admitted now.
+    /// The maximum number of requests that would be admitted now.
     pub remaining: u64,
-    /// The time after which the whole limit is admitted at once, if no request comes before.
+    /// The time after which the whole limit can be admitted at once, if no request is admitted before that.
     pub reset: Duration,
 }
 
 /// A decision, and how much of the limit is left after it.
 ///
 /// With several limits, a decision describes one of them: the limit that rejected the request for the longest time, or,
-/// after an admission, the limit with the least left.
+/// after an admission, the limit with the fewest remaining requests.
 ///
 /// # Header fields
 ///
@@ -130,24 +131,24 @@ impl Decision {
         Decision { answer, now, standing, which: 0 }
     }
 
-    /// The same decision, described by the limit with that number.
+    /// Returns this decision with `which` as the index of the limit that it describes.
     pub(crate) fn by(self, which: usize) -> Decision {
         Decision { which, ..self }
     }
 
-    /// The number of the limit that this decision describes: 0 is the first.
+    /// Returns the index of the limit that this decision describes, counted from 0.
     #[must_use]
     pub fn which(&self) -> usize {
         self.which
     }
 
-    /// Whether the request was admitted.
+    /// Returns whether the request was admitted.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.answer.is_ok()
     }
 
-    /// Whether the request was admitted, and if not, why.
+    /// Returns `Ok` if the request was admitted, or the reason for the rejection.
     ///
     /// # Errors
     /// [`Rejected`], if the request was not admitted.
@@ -155,26 +156,26 @@ impl Decision {
         self.answer
     }
 
-    /// The most that is ever admitted at once.
+    /// Returns the maximum number of requests that is ever admitted at once.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.standing.limit
     }
 
-    /// The most that would be admitted after this request.
+    /// Returns the maximum number of requests that would be admitted after this one.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.standing.remaining
     }
 
-    /// The time after which the whole limit is admitted at once, if no request comes before.
+    /// Returns the time after which the whole limit can be admitted at once, if no request is admitted before that.
     #[must_use]
     pub fn reset(&self) -> Duration {
         self.standing.reset
     }
 
-    /// The time after which the same request is admitted, if no other request is admitted before it. `None` if this
-    /// request was admitted or is never admitted.
+    /// Returns the time after which the same request is admitted, if no other request is admitted before it. Returns
+    /// `None` if this request was admitted or is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         match self.answer {
@@ -183,45 +184,45 @@ impl Decision {
         }
     }
 
-    /// The value of the header field `Retry-After`, if there is a [`retry`](Decision::retry).
+    /// Returns the value of the header field `Retry-After`, or `None` if there is no [`retry`](Decision::retry) time.
     #[must_use]
     pub fn retry_after(&self) -> Option<String> {
         self.retry().map(|retry| seconds(retry).to_string())
     }
 
-    /// The value of the header field `RateLimit` for a policy of that name. Characters other than printable
-    /// ASCII are left out of the name.
+    /// Returns the value of the header field `RateLimit` for a policy with this name. Characters other than printable
+    /// ASCII are removed from the name.
     #[must_use]
     pub fn rate_limit(&self, name: &str) -> String {
         let Standing { remaining, reset, .. } = self.standing;
         format!("{};r={};t={}", quoted(name), integer(remaining), seconds(reset))
     }
 
-    /// The value of the header field `RateLimit-Policy`, for a policy of that name.
+    /// Returns the value of the header field `RateLimit-Policy` for a policy with this name.
     #[must_use]
     pub fn rate_limit_policy(&self, name: &str) -> String {
         policy(name, self.standing.limit, None)
     }
 }
 
-/// A policy: the most that is admitted, in a window of this many seconds.
+/// Formats a policy: its name, the maximum `most` that is admitted at once, and its window in seconds, if it has one.
 pub(crate) fn policy(name: &str, most: u64, window: Option<u128>) -> String {
     let window = window.and_then(|seconds| u64::try_from(seconds).ok());
     let window = window.map_or_else(String::new, |seconds| format!(";w={}", integer(seconds)));
     format!("{};q={}{window}", quoted(name), integer(most))
 }
 
-/// Whole seconds, rounded up.
+/// Returns the span in whole seconds, rounded up.
 fn seconds(span: Duration) -> u64 {
     integer(span.as_secs() + u64::from(span.subsec_nanos() > 0))
 }
 
-/// The number as an integer of a structured field, which has at most 15 digits (RFC 9651, section 3.3.1).
+/// Limits the number to an integer of a structured field, which has at most 15 digits (RFC 9651, section 3.3.1).
 fn integer(number: u64) -> u64 {
     number.min(999_999_999_999_999)
 }
 
-/// A string of a structured field (RFC 9651, section 3.3.3).
+/// Formats `text` as a string of a structured field (RFC 9651, section 3.3.3).
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars().filter(|character| (' '..='~').contains(character)) {

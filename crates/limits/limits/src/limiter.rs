@@ -43,11 +43,11 @@ use std::sync::Arc;
 ///
 /// # Time
 ///
-/// The clock is read under the lock under which the decision is made, so decisions are in the order of their
-/// moments. A limit holds in every span of the clock, whatever threads do.
+/// The clock is read under the lock under which the decision is made, so decisions are made in the order of their clock
+/// readings. A limit therefore holds in every span of that clock, however the threads are scheduled.
 ///
-/// A limiter with a single rate keeps its bound without that order. Its requests take no lock while the queue is empty,
-/// until the limits change.
+/// A limiter with a single rate keeps its bound without that order. Until its limits change, its requests take no lock
+/// while the queue is empty.
 ///
 /// # Waiting
 ///
@@ -76,13 +76,13 @@ struct Shared {
 }
 
 impl Limiter {
-    /// A limiter that has admitted nothing yet.
+    /// Creates a limiter that has admitted nothing yet, with a [`TscClock`](nanopace_nanos::TscClock).
     #[must_use]
     pub fn new(limits: Limits) -> Limiter {
         Limiter::with_clock(limits, nanopace_nanos::TscClock::new())
     }
 
-    /// A limiter with another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    /// Creates a limiter that reads the given clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     ///
     /// ```
     /// use nanopace_nanos::ManualClock;
@@ -110,8 +110,8 @@ impl Limiter {
     }
 
     /// Gives this limiter a name, under which the facade [`metrics`](https://docs.rs/metrics) counts its decisions.
-    /// Install the recorder first. Earlier clones keep their name, or stay without one. All clones share the counts of
-    /// the limits.
+    /// Install the recorder first. Earlier clones keep their name, or stay without one. All clones share the limits and
+    /// their counts.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
@@ -119,8 +119,8 @@ impl Limiter {
     /// | `nanopace_limits_rejected_total` | counter | rejected requests, for any reason |
     /// | `nanopace_limits_waited_seconds` | histogram | how long requests waited until they were admitted |
     ///
-    /// Each has the label `limiter` with the name. A refunded request stays counted, because counters never
-    /// fall. A caller that gives up while it waits is not counted.
+    /// Each has the label `limiter` with the name. A refunded request stays counted, because counters never decrease. A
+    /// caller that gives up while it waits is not counted.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -133,12 +133,12 @@ impl Limiter {
     }
 
     /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
-    /// other clones. If `fair` is false, requests that do not wait overtake: they take whatever is left, and a waiting
-    /// request may never be admitted.
+    /// other clones. If `fair` is false, requests that do not wait overtake the queue: they take whatever is left, and
+    /// a waiting request may never be admitted.
     ///
     /// By default a request that costs something is rejected while others wait. Its retry time is that of the first
-    /// request in the queue, or a later one. The retry time may be past, if the first request has not asked again yet.
-    /// A caller that asks often, or for little, therefore takes nothing from requests that wait. Limits that count
+    /// request in the queue, or a later one. The retry time may be in the past if the first request has not asked again
+    /// yet. A caller that asks often, or for little, therefore takes nothing from requests that wait. Limits that count
     /// rejected requests (`sliding-log-all`) count these rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
@@ -148,7 +148,7 @@ impl Limiter {
     /// Admits one request now, or rejects it.
     ///
     /// # Errors
-    /// [`Rejected`]. Nothing is counted then, except by limits that count rejected requests.
+    /// [`Rejected`] if the request is rejected. Only limits that count rejected requests count it then.
     #[inline]
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_same(1)
@@ -158,7 +158,7 @@ impl Limiter {
     /// each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// [`CostsRejected`]. Nothing is counted then, except by limits that count rejected requests.
+    /// [`CostsRejected`] if the request is rejected. Only limits that count rejected requests count it then.
     pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         match costs.into() {
             Costs::Same(n) => Ok(self.try_acquire_same(n)?),
@@ -168,7 +168,7 @@ impl Limiter {
         }
     }
 
-    /// Admits or rejects one request, and returns what is left.
+    /// Admits or rejects one request. The returned [`Decision`] includes what is left.
     #[must_use]
     pub fn decide(&self) -> Decision {
         let Ok(decision) = self.decided(Costs::Same(1), |limits, state, now| {
@@ -177,8 +177,8 @@ impl Limiter {
         decision
     }
 
-    /// Admits or rejects a request with costs, as for [`try_acquire_costs`](Limiter::try_acquire_costs), and
-    /// returns what is left.
+    /// Admits or rejects a request with costs, as [`try_acquire_costs`](Limiter::try_acquire_costs) does. The returned
+    /// [`Decision`] includes what is left.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
@@ -187,19 +187,19 @@ impl Limiter {
         self.decided(costs, |limits, state, now| limits.decide_costs(state, now, costs))
     }
 
-    /// The state of the limit that has the least left now. Counts nothing.
+    /// Returns the standing of the limit with the fewest remaining requests. Counts nothing.
     #[must_use]
     pub fn standing(&self) -> Standing {
         self.with(|limits, state, now| limits.tightest(state, now).1)
     }
 
-    /// The limits in force.
+    /// Returns the limits in force.
     #[must_use]
     pub fn limits(&self) -> Arc<Limits> {
         Arc::clone(&lock(&self.inner.shared).limits)
     }
 
-    /// Changes the limits in one step. Admissions stay counted, as described for [`Limits`].
+    /// Replaces the limits in one atomic step. Earlier admissions stay counted, as described for [`Limits`].
     pub fn set_limits(&self, limits: Limits) {
         self.with(|old, state, now| {
             old.advance(state, now);
@@ -221,7 +221,7 @@ impl Limiter {
         &self.meter
     }
 
-    /// Counts the actual cost of a request, and wakes the first in the queue.
+    /// Replaces the costs in the receipt by the actual costs, and wakes the first waiter in the queue.
     pub(crate) fn settle(&self, receipt: &Receipt, actual: Costs<'_>) {
         self.with(|limits, state, now| limits.settle(state, now, receipt, actual));
         self.inner.queue.wake_first(&());
@@ -244,7 +244,7 @@ impl Limiter {
         self.answer(Costs::Same(n), |limits, state, now| limits.try_acquire(state, now, n))
     }
 
-    /// Decides on a request that does not wait. Counts the metric after the lock is released.
+    /// Decides on a request that does not wait. Updates the metrics after the lock is released.
     pub(crate) fn answer<T, E: From<Rejected>>(
         &self,
         costs: Costs<'_>,
@@ -258,7 +258,7 @@ impl Limiter {
         answer
     }
 
-    /// Like [`answer`](Limiter::answer), and returns what is left.
+    /// Like [`answer`](Limiter::answer), but returns a [`Decision`], which includes what is left.
     fn decided<E>(
         &self,
         costs: Costs<'_>,
@@ -288,7 +288,7 @@ impl Limiter {
         self.inner.queue.yield_to_waiters(&(), limits, state, now, costs)
     }
 
-    /// Runs a step under the lock.
+    /// Runs `step` under the lock, with the limits, their state and the current time. Closes the fast path before that.
     pub(crate) fn with<T>(
         &self,
         step: impl FnOnce(&mut Arc<Limits>, &mut LimitsState, Nanos) -> T,

@@ -26,7 +26,8 @@ pub use state::LimitsState;
 ///
 /// # Changes
 ///
-/// [`carry_over`](Limits::carry_over) makes the state with which new limits replace old ones. Counts stay:
+/// [`carry_over`](Limits::carry_over) creates the state with which new limits replace old ones. Earlier admissions stay
+/// counted:
 ///
 /// * An unchanged limit continues as if nothing had happened. A window whose count alone has changed continues as well,
 ///   unless it counts rejected requests.
@@ -35,7 +36,8 @@ pub use state::LimitsState;
 ///   request after one interval at the latest.
 /// * A limit that is no longer in force keeps counting until all of its requests are paid off or have left its window.
 ///   If it comes back into force before that, it continues as if it had been in force. So lowering a limit and raising
-///   it again admits nothing twice. Up to eight such limits are kept: those that count for longest.
+///   it again admits nothing twice. If there are more than eight such limits, only the eight that count for longest are
+///   kept.
 ///
 /// # Alternating limits
 ///
@@ -65,12 +67,12 @@ pub use state::LimitsState;
 pub struct Limits(SmallVec<[Limit; 1]>);
 
 impl Limits {
-    /// Several limits at once. Without limits, every request is admitted: this is `unlimited`.
+    /// Combines several limits. Without any limit, every request is admitted; this is `unlimited`.
     pub fn new(limits: impl IntoIterator<Item = Limit>) -> Limits {
         Limits(limits.into_iter().collect())
     }
 
-    /// The limits, in their order.
+    /// Returns the limits, in the order in which they were given.
     #[must_use]
     pub fn each(&self) -> &[Limit] {
         &self.0
@@ -78,8 +80,8 @@ impl Limits {
 }
 
 impl Limits {
-    /// The state that these limits begin with when they replace the `old` ones at `now`. Costs that
-    /// were counted stay counted.
+    /// Returns the state with which these limits begin when they replace the `old` limits at `now`. Costs that were
+    /// counted stay counted.
     #[must_use]
     pub fn carry_over(&self, old: &Limits, state: &LimitsState, now: Nanos) -> LimitsState {
         let account =
@@ -96,8 +98,9 @@ impl Limits {
         LimitsState::new(in_force.into_iter().map(CountedLimit::into_state).collect(), replaced)
     }
 
-    /// The number and state of the limit that has the least left. If several have nothing left, it is the one with the
-    /// longest reset. Without limits it is number 0, with no end to what is left.
+    /// Returns the index and the standing of the limit with the fewest remaining requests. If several limits have
+    /// nothing left, it is the one with the longest reset. Without any limit, the index is 0, and `u64::MAX` requests
+    /// remain.
     #[must_use]
     pub fn tightest(&self, state: &LimitsState, now: Nanos) -> (usize, Standing) {
         let standings = self.each_with(state).map(|(limit, state)| limit.standing(state, now));
@@ -115,11 +118,11 @@ impl Limits {
         self.0.iter().zip(state.in_force())
     }
 
-    /// Admits or rejects a request with a cost for each limit. Either all limits count it or none, except limits that
-    /// count rejected requests.
+    /// Admits or rejects a request with a cost for each limit. Either all limits count it, or none of them does, except
+    /// limits that count rejected requests.
     ///
     /// # Errors
-    /// [`CostsRejected`].
+    /// [`CostsRejected`] if the request is rejected, or unless there is exactly one cost for each limit.
     pub fn try_acquire_costs<'a>(
         &self,
         state: &mut LimitsState,
@@ -135,7 +138,7 @@ impl Limits {
         }
     }
 
-    /// Like [`try_acquire_costs`](Limits::try_acquire_costs), and returns what is left.
+    /// Like [`try_acquire_costs`](Limits::try_acquire_costs), but returns a [`Decision`], which includes what is left.
     ///
     /// # Errors
     /// [`CostsRejected::Number`] unless there is exactly one cost for each limit.
@@ -150,7 +153,8 @@ impl Limits {
         Ok(self.decide_each(state, now, costs))
     }
 
-    /// Describes the limit that rejected the request for the longest time, or else the limit with the least left.
+    /// Admits or rejects a request. The decision describes the limit that rejected the request for the longest time,
+    /// or, after an admission, the limit with the fewest remaining requests.
     fn decide_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) -> Decision {
         let answer = self.try_acquire_each(state, now, costs);
         let rejects = |(place, (limit, state)): (usize, (&Limit, &LimitState))| {
@@ -164,7 +168,7 @@ impl Limits {
         Decision::new(answer, now, standing).by(which)
     }
 
-    /// Decides on costs that fit the limits. A limit always admits a cost of zero.
+    /// Admits or rejects a request that has one cost for each limit. A limit always admits a cost of zero.
     fn try_acquire_each(
         &self,
         state: &mut LimitsState,
@@ -183,7 +187,7 @@ impl Limits {
         answer
     }
 
-    /// Counts an admitted request. A request for nothing does not count as an arrival.
+    /// Counts an admitted request. A request whose costs are all zero does not count as an arrival.
     pub(crate) fn count_each(&self, state: &mut LimitsState, now: Nanos, costs: Costs<'_>) {
         if costs.largest() > 0 {
             self.advance(state, now);
@@ -211,7 +215,8 @@ impl Limits {
         }
     }
 
-    /// When all limits that count rejected requests would admit a request that is rejected now.
+    /// Returns the moment from which all limits that count rejected requests would admit a request that is rejected
+    /// now, or zero if no such limit delays it.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &LimitsState,
@@ -243,8 +248,8 @@ impl Limits {
 /// Decisions on requests that wait, and on requests that come while others wait.
 #[cfg(feature = "std")]
 impl Limits {
-    /// Admits a waiting request, if it fits. Otherwise nothing is counted, not even by limits that count
-    /// rejected requests: a waiting request is tried again and again.
+    /// Admits a waiting request, if it fits. Otherwise nothing is counted, not even by limits that count rejected
+    /// requests: a waiting request is retried many times.
     pub(crate) fn admit<'a>(
         &self,
         state: &mut LimitsState,
@@ -272,7 +277,7 @@ impl Limits {
     }
 
     /// Rejects a request that costs something, because another request waits and is admitted at `first`. A request that
-    /// is too large passes: the decision rejects it.
+    /// is too large is not rejected here, because the decision that follows rejects it.
     pub(crate) fn yield_to_waiters(
         &self,
         state: &mut LimitsState,
@@ -293,8 +298,9 @@ impl Limits {
         Err(Rejected::NotUntil(own.max(first)))
     }
 
-    /// The decision on a request that was rejected because others wait
-    /// ([`WaitQueue::yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)): nothing remains for it.
+    /// Returns the decision on a request that was rejected because others wait
+    /// ([`WaitQueue::yield_to_waiters`](crate::custom::WaitQueue::yield_to_waiters)). Its number of remaining requests
+    /// is 0.
     #[must_use]
     pub fn decide_queued(&self, state: &LimitsState, now: Nanos, rejected: Rejected) -> Decision {
         let (which, standing) = self.tightest(state, now);

@@ -1,7 +1,7 @@
-//! Buckets and pools that a thread refills on time (feature `pools`).
+//! Buckets and pools that a thread refills at fixed times (feature `pools`).
 //!
-//! All other limiters compute how many tokens have come since the last request. These buckets and pools are refilled at
-//! the same moments for all callers, even without requests.
+//! All other limiters compute the number of tokens that have accrued since the last request. These buckets and pools
+//! are refilled at the same moments for all callers, even without requests.
 
 mod managed_pool;
 pub(crate) mod pool_state;

@@ -27,7 +27,7 @@ pub struct Quota {
     period_ns: u64,
 }
 
-/// Why a value is not a valid [`Quota`], or not a valid capacity, cost or interval for a quota.
+/// The error for a value that is not a valid [`Quota`], or not a valid capacity, cost or interval for a quota.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum QuotaError {
@@ -40,7 +40,7 @@ pub enum QuotaError {
     /// A period of 2^63 ns or more.
     #[error("a period lasts at most 2^63 - 1 ns, 292 years: write a shorter one, such as 1/day")]
     PeriodTooLong,
-    /// A string without the form COUNT/PERIOD.
+    /// A string that does not have the form COUNT/PERIOD.
     #[error(
         "`{0}` is not a quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]
@@ -62,7 +62,7 @@ pub enum QuotaError {
         /// The largest capacity at this rate.
         most: u64,
     },
-    /// More tokens at the start than the capacity.
+    /// An initial number of tokens that exceeds the capacity.
     #[error("the initial fill exceeds the capacity: write at most {capacity}")]
     InitialTooLarge {
         /// The capacity.
@@ -82,7 +82,7 @@ pub enum QuotaError {
 }
 
 impl Quota {
-    /// `count` requests per `period`.
+    /// Creates a quota of `count` requests per `period`.
     ///
     /// # Errors
     /// [`QuotaError::ZeroCount`] for zero requests, [`QuotaError::TooFast`] for more than one per nanosecond,
@@ -97,19 +97,19 @@ impl Quota {
         }
     }
 
-    /// The number of requests per period: 1 or more.
+    /// Returns the number of requests per period: 1 or more.
     #[must_use]
     pub const fn count(self) -> u64 {
         self.count
     }
 
-    /// The period.
+    /// Returns the period.
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_nanos(self.period_ns)
     }
 
-    /// The period in nanoseconds: 1 to 2^63 - 1.
+    /// Returns the period in nanoseconds: 1 to 2^63 - 1.
     #[must_use]
     pub const fn period_ns(self) -> u64 {
         self.period_ns

@@ -1,18 +1,18 @@
-//! The trait of all limiters: a pure step from a state and a moment to a decision.
+//! Defines the trait of all limiter algorithms: a pure step from a state and a moment to a decision.
 
 use crate::{Decision, Rejected, Standing};
 use core::fmt::Debug;
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// A limiter's law: which requests are admitted, given what was admitted before. It uses no clock, no lock
-/// and no atomics.
+/// The algorithm of a limiter: it decides which requests are admitted, given what was admitted before. It uses no
+/// clock, no lock and no atomics.
 ///
 /// A decision has three steps, in this order: [`advance`](Rule::advance) the state to the moment, [`peek`](Rule::peek)
 /// at the request, and [`debit`](Rule::debit) it if it is admitted. A rejected request does not count, unless
 /// [`refuse`](Rule::refuse) is implemented.
 ///
-/// Moments may go backwards. A rule that depends on their order counts an earlier moment as the latest one that the
+/// Moments may go backwards. A rule that depends on their order treats an earlier moment as the latest one that the
 /// state has seen.
 ///
 /// ```
@@ -56,39 +56,40 @@ pub trait Rule: Debug + Send + Sync {
     /// The state of a limiter that follows the rule.
     type State: Clone + Debug + Send;
 
-    /// The state of a limiter that has admitted nothing yet.
+    /// Returns the state of a limiter that has admitted nothing yet.
     fn fresh(&self) -> Self::State;
 
-    /// The most that is ever admitted at once.
+    /// Returns the maximum number of requests that is ever admitted at once.
     fn most(&self) -> u64;
 
-    /// Forgets what no longer counts at `now`. This never changes a decision at `now` or later.
+    /// Removes from the state what no longer counts at `now`. This never changes a decision at `now` or later.
     fn advance(&self, state: &mut Self::State, now: Nanos);
 
-    /// Checks whether `n` may be admitted at `now`. The state need not be advanced. Zero is always admitted.
+    /// Checks whether a request of `n` may be admitted at `now`. The state need not be advanced. A request of zero is
+    /// always admitted.
     ///
     /// # Errors
-    /// [`Rejected`].
+    /// [`Rejected`] if the request may not be admitted.
     fn peek(&self, state: &Self::State, now: Nanos, n: u64) -> Result<(), Rejected>;
 
     /// Counts `n` as admitted at `now`, after [`peek`](Rule::peek) has allowed it for this state.
     fn debit(&self, state: &mut Self::State, now: Nanos, n: u64);
 
-    /// Notes a rejected request for `n` at `now`. Most rules ignore it. This method is not called for requests for
-    /// zero, or for more than is ever admitted.
+    /// Records a rejected request of `n` at `now`. Most rules ignore it. This method is not called for requests of
+    /// zero, or of more than [`most`](Rule::most).
     fn refuse(&self, _state: &mut Self::State, _now: Nanos, _n: u64) {}
 
-    /// The moment from which on every decision is the same as on a fresh state, so the state can be dropped.
-    /// [`Nanos::MAX`] means never.
+    /// Returns the moment from which every decision is the same as with a fresh state, so that the state can be
+    /// dropped. [`Nanos::MAX`] means never.
     fn idle_from(&self, state: &Self::State) -> Nanos;
 
-    /// Whether every decision at `now` or later is the same as on a fresh state.
+    /// Returns whether every decision at `now` or later is the same as with a fresh state.
     fn is_idle(&self, state: &Self::State, now: Nanos) -> bool {
         let from = self.idle_from(state);
         from <= now && from < Nanos::MAX
     }
 
-    /// The largest request that is admitted at `now`.
+    /// Returns the largest request that is admitted at `now`.
     fn remaining(&self, state: &Self::State, now: Nanos) -> u64 {
         let (mut fits, mut above) = (0, self.most().saturating_add(1));
         while above - fits > 1 {
@@ -101,7 +102,7 @@ pub trait Rule: Debug + Send + Sync {
         fits
     }
 
-    /// How much is left at `now`, and how long it takes until the whole limit is available.
+    /// Returns how much is left at `now`, and how long it takes until the whole limit is available.
     fn standing(&self, state: &Self::State, now: Nanos) -> Standing {
         let limit = self.most();
         let reset = match self.peek(state, now, limit) {
@@ -111,11 +112,11 @@ pub trait Rule: Debug + Send + Sync {
         Standing { limit, remaining: self.remaining(state, now), reset }
     }
 
-    /// Admits or rejects a request. A request for nothing, or for more than is ever admitted, does not count as an
+    /// Admits or rejects a request. A request of zero, or of more than [`most`](Rule::most), does not count as an
     /// arrival: the state does not record its moment.
     ///
     /// # Errors
-    /// [`Rejected`]. Nothing is counted then, unless [`refuse`](Rule::refuse) counts.
+    /// [`Rejected`] if the request is rejected. Nothing is counted then, unless [`refuse`](Rule::refuse) counts it.
     fn try_acquire(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.peek(state, now, n);
@@ -129,7 +130,7 @@ pub trait Rule: Debug + Send + Sync {
         answer
     }
 
-    /// Like [`try_acquire`](Rule::try_acquire), and returns what is left.
+    /// Like [`try_acquire`](Rule::try_acquire), but returns a [`Decision`], which includes what is left.
     fn decide(&self, state: &mut Self::State, now: Nanos, n: u64) -> Decision {
         let answer = self.try_acquire(state, now, n);
         Decision::new(answer, now, self.standing(state, now))

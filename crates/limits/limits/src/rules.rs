@@ -1,5 +1,5 @@
-//! The rules, one algorithm per file, and what they share. A rule that has a text is also a kind in
-//! `limits/limit.rs`, and has its words in `text.rs`.
+//! The limiter algorithms, one per file, and the functions that they share. A rule that can be written as a string is
+//! also a variant of `LimitKind` in `limits/limit.rs`, and its keyword is in `text.rs`.
 
 mod aggregated_window;
 mod fixed_window;
@@ -28,17 +28,17 @@ pub(crate) use windows::Counts;
 
 use crate::Rejected;
 
-/// How much of `capacity` may be counted already, so that `n` more fit.
+/// Returns how much of `capacity` may be counted already so that `n` more fit.
 ///
 /// # Errors
-/// [`Rejected::ExceedsCapacity`] if `n` alone is too much.
+/// [`Rejected::ExceedsCapacity`] if `n` alone exceeds the capacity.
 #[inline]
 pub(crate) fn room_beside(n: u64, capacity: u64) -> Result<u64, Rejected> {
     capacity.checked_sub(n).ok_or(Rejected::ExceedsCapacity { capacity })
 }
 
-/// The last of the entries, oldest first, that has to leave until no more than `most` of the `total` are
-/// left. There is one if `most` is less than the total.
+/// Returns the last of the `entries` that has to be removed, oldest first, until at most `most` of the `total` is left.
+/// Such an entry exists if `most` is less than the total.
 #[inline]
 pub(crate) fn last_to_leave<T>(
     entries: impl IntoIterator<Item = (T, u64)>,

@@ -1,4 +1,4 @@
-//! Rules that threads share, with a lock or without, and with a clock.
+//! Shares a rule between threads, with or without a lock, and with a clock.
 
 use crate::sync::{AtomicU64, Relaxed};
 #[cfg(feature = "std")]
@@ -30,14 +30,14 @@ use nanopace_nanos::Nanos;
 /// # Ok::<(), nanopace_limits::QuotaError>(())
 /// ```
 pub trait TryAcquire: Debug + Send + Sync {
-    /// Admits `n` at `now`: all of them or none. Zero is always admitted and counts as nothing.
+    /// Admits `n` requests at `now`: all of them or none. A request of zero is always admitted, and is not counted.
     ///
     /// # Errors
-    /// [`Rejected`]. Nothing is counted then.
+    /// [`Rejected`] if the request is not admitted. Nothing is counted then.
     fn try_acquire_n_at(&self, n: u64, now: Nanos) -> Result<(), Rejected>;
 
-    /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything.
-    /// Later decisions do not change, whatever the moment.
+    /// Returns the result of [`try_acquire_n_at`](TryAcquire::try_acquire_n_at) without counting anything. The call
+    /// changes no later decision, whatever moment it is called with.
     ///
     /// # Errors
     /// [`Rejected`], as for the request itself.
@@ -46,7 +46,7 @@ pub trait TryAcquire: Debug + Send + Sync {
     /// Admits one request at `now`.
     ///
     /// # Errors
-    /// [`Rejected`]. Nothing is counted then.
+    /// [`Rejected`] if the request is not admitted. Nothing is counted then.
     fn try_acquire_at(&self, now: Nanos) -> Result<(), Rejected> {
         self.try_acquire_n_at(1, now)
     }
@@ -57,23 +57,23 @@ pub trait TryAcquire: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,
-    /// Written by `admit` only, from the value that the decision was made on.
+    /// Written only by `admit`, which exchanges the value on which the decision was made.
     state: AtomicU64,
 }
 
 impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
-    /// A limiter that follows `rule` and has admitted nothing yet.
+    /// Creates a limiter that follows `rule` and has admitted nothing yet.
     pub fn new(rule: R) -> Atomic<R> {
         let state = AtomicU64::new(rule.fresh().into());
         Atomic { rule, state }
     }
 
-    /// The rule.
+    /// Returns the rule.
     pub fn rule(&self) -> &R {
         &self.rule
     }
 
-    /// The state at this moment, for display.
+    /// Returns the current state, for display.
     pub fn state(&self) -> R::State {
         R::State::from(self.seen())
     }
@@ -83,7 +83,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         self.state.load(Relaxed)
     }
 
-    /// Admits `n` at `now`, and returns the word before.
+    /// Admits `n` requests at `now`, and returns the word that was the state before.
     pub(crate) fn admit(&self, n: u64, now: Nanos) -> Result<u64, Rejected> {
         let mut seen = self.seen();
         loop {
@@ -109,11 +109,11 @@ impl<R: Rule<State: From<u64> + Into<u64>>> TryAcquire for Atomic<R> {
     }
 }
 
-/// Any rule, shared between threads by a mutex. A rule whose state is one word needs none: [`Atomic`].
+/// Any rule, shared between threads by a mutex. A rule whose state is one word does not need the mutex: use [`Atomic`].
 ///
-/// Decisions have the order in which threads get the mutex. A moment before the latest one counts as the
-/// latest, and the rule's bound holds for these moments. For the moments that callers name, see [what all
-/// limiters keep](crate#what-all-of-them-keep).
+/// Decisions are made in the order in which threads acquire the mutex. A moment before the latest one counts as the
+/// latest, and the rule's bound holds for these moments. For the moments that callers pass, see [what all limiters
+/// keep](crate#what-all-of-them-keep).
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Locked<R: Rule> {
@@ -123,7 +123,7 @@ pub struct Locked<R: Rule> {
 
 #[cfg(feature = "std")]
 impl<R: Rule> Locked<R> {
-    /// A limiter that follows `rule` and has admitted nothing yet.
+    /// Creates a limiter that follows `rule` and has admitted nothing yet.
     pub fn new(rule: R) -> Locked<R> {
         let state = Mutex::new(rule.fresh());
         Locked { rule, state }
@@ -141,7 +141,7 @@ impl<R: Rule> TryAcquire for Locked<R> {
     }
 }
 
-/// A limiter with its clock, on cache lines of its own.
+/// A limiter and its clock. The limiter is on cache lines of its own.
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct Clocked<L, C> {
@@ -152,7 +152,7 @@ pub struct Clocked<L, C> {
 
 #[cfg(feature = "std")]
 impl<L: TryAcquire, C: Clock> Clocked<L, C> {
-    /// A limiter that reads the moments of its requests from `clock`.
+    /// Creates a limiter that reads the moments of its requests from `clock`.
     pub fn new(limiter: L, clock: C) -> Clocked<L, C> {
         Clocked { limiter: CachePadded::new(limiter), clock }
     }
@@ -160,7 +160,7 @@ impl<L: TryAcquire, C: Clock> Clocked<L, C> {
     /// Admits one request now.
     ///
     /// # Errors
-    /// [`Rejected`]. Nothing is counted then.
+    /// [`Rejected`] if the request is not admitted. Nothing is counted then.
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.limiter.try_acquire_n_at(1, self.clock.now())
     }

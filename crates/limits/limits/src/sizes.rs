@@ -1,4 +1,4 @@
-//! Tests that the README has the sizes of all limiters.
+//! Tests that the README states the sizes of all limiters.
 
 use crate::pools::pool_state::{State, Stretch};
 use crate::pools::refilled_bucket::Stock;
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::mem::size_of;
 
-/// The bytes of the state, and of the whole.
+/// The size of the state and of the whole limiter, in bytes.
 type Size = (usize, usize);
 
 fn word<R: Rule<State: From<u64> + Into<u64>>>() -> Size {
@@ -21,7 +21,7 @@ fn locked<R: Rule>() -> Size {
     (size_of::<R::State>(), size_of::<Locked<R>>())
 }
 
-/// A handle and its reference-counted state.
+/// Returns the size of a reference-counted state, and its size with the handle, the reference counts and the mutex.
 fn shared<Handle, Shared>() -> Size {
     let counts = 2 * size_of::<usize>();
     (size_of::<Shared>(), size_of::<Handle>() + counts + size_of::<Mutex<Shared>>())

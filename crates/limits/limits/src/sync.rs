@@ -32,7 +32,7 @@ mod world {
 #[cfg(feature = "std")]
 pub(crate) use world::*;
 
-/// Locks, also after a panic: the locked values are consistent at every step.
+/// Locks the mutex, even if it is poisoned by a panic: the locked values are consistent at every step.
 #[cfg(feature = "std")]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! Quotas and limits as strings, for people, header fields and serde.
+//! Parses and formats quotas and limits as strings, for users, header fields and serde.
 
 use crate::decision::policy;
 use crate::limits::{Law, LimitKind, MOST_AT_ONCE};
@@ -37,7 +37,7 @@ fn parse_count(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(multiple)
 }
 
-/// Parses a span, or a unit alone, which means one of that unit.
+/// Parses a span such as `30s`, or a unit alone such as `s`, which means one of that unit.
 fn parse_period(text: &str) -> Option<Duration> {
     let one = if text.starts_with(char::is_alphabetic) { "1" } else { "" };
     humantime::parse_duration(&format!("{one}{text}")).ok()
@@ -106,7 +106,7 @@ impl FromStr for Limit {
 
 const UNLIMITED: &str = "unlimited";
 
-/// The beginnings of all kinds of limits after a quota.
+/// The strings with which the kind of a limit can begin after the quota.
 const KINDS: [&str; 4] = [" burst ", " in ", " sliding-", " fixed-"];
 
 fn unknown_kind(text: &str) -> Option<LimitsError> {
@@ -145,7 +145,7 @@ impl FromStr for Limits {
 }
 
 impl Limit {
-    /// The limit's part of the header field `RateLimit-Policy`.
+    /// Returns the limit's part of the header field `RateLimit-Policy`.
     fn policy(&self) -> String {
         let most = self.most();
         let window_ns = match self.law {
@@ -159,8 +159,9 @@ impl Limit {
 }
 
 impl Limits {
-    /// The value of the header field `RateLimit-Policy`: each limit by its string, with the most that it admits at
-    /// once, and with the seconds of its period if that is a whole number.
+    /// Returns the value of the header field `RateLimit-Policy`. Each limit is named by its string, with the maximum
+    /// that it admits at once and the window in which it admits that. The window is its period, or the time in which a
+    /// rate recovers its burst, and is omitted unless it is a whole number of seconds.
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();
@@ -168,7 +169,7 @@ impl Limits {
     }
 }
 
-/// Strings for serde.
+/// Implements serde for quotas and limits, as strings.
 #[cfg(feature = "serde")]
 mod as_text {
     use crate::{Limit, Limits, Quota};

@@ -9,7 +9,8 @@ use std::time::Duration;
 use thiserror::Error;
 pub use waiter::{Step, Waitable, Waiter};
 
-/// The costs of a request that waits, and how long it waits: [`Limiter::wait`](crate::Limiter::wait).
+/// The options of a waiting request: its costs, its timeout and its jitter. See
+/// [`Limiter::wait`](crate::Limiter::wait).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'a> {
     pub(crate) costs: Costs<'a>,
@@ -18,25 +19,26 @@ pub struct Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
-    /// A request that costs each limit the same (`1`), or each its own (`&[1, 4_000]`).
+    /// Creates the options of a request without timeout and jitter. The request costs each limit the same (`1`), or has
+    /// one cost for each limit (`&[1, 4_000]`).
     #[must_use]
     pub fn new(costs: impl Into<Costs<'a>>) -> Wait<'a> {
         Wait { costs: costs.into(), timeout: None, jitter: Duration::ZERO }
     }
 
-    /// Sets the longest wait. If the wait would take longer, it fails at once. This forecast assumes that all requests
-    /// ahead of this one stay in the queue.
+    /// Sets the maximum time to wait. A wait that would take longer fails at once. This forecast assumes that all
+    /// requests ahead of this one stay in the queue.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Wait<'a> {
         Wait { timeout: Some(timeout), ..self }
     }
 
-    /// A request that has to wait continues at a random time up to `jitter` after it is admitted, but not
-    /// after its timeout. So several processes that wait for the same moment do not continue all at once.
+    /// Sets the jitter: a request that has to wait continues after an additional random time of up to `jitter`, but not
+    /// after its timeout. So several processes that wait for the same moment do not all continue at once.
     ///
-    /// Others are admitted meanwhile, so jitter does not reduce throughput. But requests that were admitted
-    /// one after the other may continue together: in any span, as many as the limits admit in the span and
-    /// the jitter before it.
+    /// Other requests are admitted during the jitter, so it does not reduce throughput. But requests that were admitted
+    /// one after the other may continue together: in any span, up to as many as the limits admit in that span and the
+    /// `jitter` before it.
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Wait<'a> {
         Wait { jitter, ..self }
@@ -44,13 +46,13 @@ impl<'a> Wait<'a> {
 }
 
 impl Default for Wait<'_> {
-    /// Waits for one request, without a timeout.
+    /// Returns the options of a single request, without a timeout.
     fn default() -> Self {
         Wait::new(1)
     }
 }
 
-/// Why a request was not admitted by a wait. Nothing was counted.
+/// The reason why a wait ended without an admission. Nothing was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[non_exhaustive]
 pub enum WaitError<E> {

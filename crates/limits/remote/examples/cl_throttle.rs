@@ -6,9 +6,9 @@
 //! redis-cli -p 6380 CL.THROTTLE alice 15 30 60 1
 //! ```
 //!
-//! The reply is five integers: 0 if the request was admitted and 1 if not; the limit, which is `max_burst` + 1; what is
-//! left; the time until the retry in seconds, or -1; and the time until the whole limit is available, in seconds.
-//! Seconds are rounded up: a request at that time is admitted.
+//! The reply is five integers: 0 if the request was admitted and 1 if not; the limit, which is `max_burst` + 1; the
+//! number of requests that are left; the retry time in seconds, or -1; and the time until the whole limit is available,
+//! in seconds. Seconds are rounded up, so a request at that time is admitted.
 
 use nanopace_limits::{Limit, Limits, Quota};
 use nanopace_remote::{Decision, Remote};
@@ -37,7 +37,7 @@ fn serve(listener: &TcpListener, store: &Remote) {
     }
 }
 
-/// Responds until the client closes the connection, or sends no RESP.
+/// Responds to commands until the client closes the connection, or sends something that is not RESP.
 fn converse(mut stream: &TcpStream, store: &Remote) {
     let mut reader = BufReader::new(stream);
     let mut parser = Parser::new();

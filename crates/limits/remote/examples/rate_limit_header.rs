@@ -1,5 +1,5 @@
-//! An HTTP server whose responses describe the client's limits in the header fields `RateLimit` and
-//! `RateLimit-Policy`. All its processes share one limit for each client.
+//! An HTTP server whose responses describe the client's limits in the header fields `RateLimit` and `RateLimit-Policy`.
+//! All processes of the server share one limit for each client.
 //!
 //! ```text
 //! cargo run -p nanopace-remote --example rate_limit_header -- redis://127.0.0.1/ 127.0.0.1:8080
@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// If the store is lost, this process admits a fourth, for example because there are four of them.
+/// Returns the limiter. If the store is lost, this process admits a quarter of the limits, because the example assumes
+/// four processes.
 fn limiter(store: &Remote) -> Result<RemoteKeyed, RemoteError> {
     store.limits("5/m, 100/day fixed-window").on_loss(OnLoss::LocalShare(4)).build()
 }
@@ -32,7 +33,7 @@ fn serve(listener: &TcpListener, clients: &RemoteKeyed) {
     }
 }
 
-/// Responds to one request. The client is the address of the connection.
+/// Responds to one request. The client is identified by the address of the connection.
 fn answer(mut stream: &TcpStream, clients: &RemoteKeyed) -> io::Result<()> {
     let client = stream.peer_addr()?.ip().to_string();
     for line in BufReader::new(stream).lines() {

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Waits until one request is admitted. `jitter` is the longest additional delay: it spreads callers that wait for
+/// Waits until one request is admitted. `jitter` is the maximum additional delay, which spreads callers that wait for
 /// the same moment.
 fn until_ready(
     limits: &RemoteKeyed,

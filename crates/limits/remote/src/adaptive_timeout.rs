@@ -1,16 +1,16 @@
-//! The timeout of decisions, which follows the round trips to the store.
+//! Computes the timeout of decisions from the round trips to the store.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The shortest and the longest timeout, unless one was set.
+/// The shortest and the longest timeout, unless the timeout was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
 /// The usual maximum of round trips for a decision: the store may have forgotten the script, and the limits may have
 /// changed.
 const TRIPS: u32 = 4;
 
-/// The timeout of decisions: the one that was set, or one that follows the round trips.
+/// The timeout of decisions: either fixed by a setting, or computed from the round trips.
 #[derive(Debug)]
 pub(crate) struct AdaptiveTimeout {
     set: Option<Duration>,
@@ -22,17 +22,17 @@ impl AdaptiveTimeout {
         Self { set, seen: Mutex::default() }
     }
 
-    /// The timeout of a decision that begins now.
+    /// Returns the timeout of a decision that begins now.
     pub(crate) fn now(&self) -> Duration {
         self.set.unwrap_or_else(|| self.lock().timeout())
     }
 
-    /// Records the time that a response has taken.
+    /// Records that a response was received after this time.
     pub(crate) fn answered(&self, after: Duration) {
         self.lock().answered(after);
     }
 
-    /// Records a response that has not come in time.
+    /// Records that a response was not received in time.
     pub(crate) fn missed(&self) {
         self.lock().missed();
     }
@@ -42,10 +42,10 @@ impl AdaptiveTimeout {
     }
 }
 
-/// The estimate of RFC 6298, which TCP uses for retransmissions.
+/// The estimate of round trips of RFC 6298, which TCP uses for retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
-    /// The smoothed round trip, and its smoothed variation. None before the first response.
+    /// The smoothed round trip and its smoothed variation, or `None` before the first response.
     usual: Option<(Duration, Duration)>,
     /// The number of missed responses in a row, up to 8.
     missed: u32,
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(after([400 * MILLI; 3]).timeout(), 250 * MILLI);
     }
 
-    /// Whatever the distance, the timeout leaves room for a few round trips.
+    /// At any distance, the timeout allows for a few round trips.
     #[test]
     fn it_follows_the_distance() {
         for distance in 1..=60 {

@@ -1,4 +1,4 @@
-//! Limits by key in a store, for tasks.
+//! Limits by key in a shared store, for tasks.
 
 use crate::async_store::AsyncStore;
 use crate::core::{Start, StoreRequest};
@@ -25,7 +25,8 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// A decision that is dropped before it is made may be counted in the store: [`Stats::lost`](crate::Stats::lost).
+/// If the future of a decision is dropped before it completes, the request may be counted in the store. It is then part
+/// of [`Stats::lost`](crate::Stats::lost).
 #[derive(Debug)]
 pub struct AsyncRemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     keyed: RemoteKeyed<C>,
@@ -39,20 +40,21 @@ impl<C: LimitsOf<str>> Clone for AsyncRemoteKeyed<C> {
 }
 
 impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
-    /// The same limits for tasks.
+    /// Creates a handle for tasks to the same limits as `keyed`, with a connection of its own.
     #[must_use]
     pub fn new(keyed: RemoteKeyed<C>) -> Self {
         let (client, settings) = keyed.store().pool().parts();
         Self { keyed, store: AsyncStore::new(client, settings) }
     }
 
-    /// The same limits for threads: for their statistics, and to change them.
+    /// Returns the same limits for threads, for example to read their statistics or to change them.
     #[must_use]
     pub fn keyed(&self) -> &RemoteKeyed<C> {
         &self.keyed
     }
 
-    /// The reason for the store's last failure, like [`RemoteKeyed::trouble`], on the connection that tasks share.
+    /// Returns the reason for the store's last failure on the connection that tasks share, like
+    /// [`RemoteKeyed::trouble`].
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.store.trouble()
@@ -61,7 +63,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Like [`RemoteKeyed::try_acquire`], for tasks.
     ///
     /// # Errors
-    /// [`RemoteRejected`].
+    /// [`RemoteRejected`] if the request is not admitted.
     pub async fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
         self.try_acquire_costs(key, 1).await
     }
@@ -69,7 +71,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Like [`RemoteKeyed::try_acquire_costs`], for tasks.
     ///
     /// # Errors
-    /// [`RemoteRejected`].
+    /// [`RemoteRejected`] if the request is not admitted.
     pub async fn try_acquire_costs<'a>(
         &self,
         key: &str,
@@ -81,7 +83,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Like [`RemoteKeyed::decide`], for tasks.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision.
+    /// [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
     pub async fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
         self.decide_costs(key, 1).await
     }
@@ -89,7 +91,7 @@ impl<C: LimitsOf<str>> AsyncRemoteKeyed<C> {
     /// Like [`RemoteKeyed::decide_costs`], for tasks.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision.
+    /// [`RemoteRejected`] if there is no decision, as for [`RemoteKeyed::decide`].
     pub async fn decide_costs<'a>(
         &self,
         key: &str,

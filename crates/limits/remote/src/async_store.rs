@@ -1,4 +1,4 @@
-//! A store for tasks: one connection that all of them share, made in the background.
+//! Calls a store from tasks, which share one connection that is made in the background.
 
 use crate::adaptive_timeout::AdaptiveTimeout;
 use crate::breaker::Breaker;
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 /// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// A store for tasks, which share one connection. Its `Debug` shows no address.
+/// A store for tasks, which share one connection. Its `Debug` output contains no address.
 pub(crate) struct AsyncStore {
     client: Client,
     settings: Settings,
@@ -59,12 +59,12 @@ impl AsyncStore {
         })
     }
 
-    /// The deadline of a decision that begins now.
+    /// Returns the deadline of a decision that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
 
-    /// Calls a script; `sent` runs when the call is sent.
+    /// Calls a script. Runs `sent` just before the call is sent.
     pub(crate) async fn call_by(
         self: &Arc<Self>,
         call: &Call,
@@ -73,7 +73,7 @@ impl AsyncStore {
     ) -> Result<Value, StoreError> {
         if self.breaker.is_open() {
             self.connect_in_background();
-            // Some runtimes run only while decisions are made, so the connecting task needs this time.
+            // Some runtimes run only while decisions are made, so this gives the connecting task time to run.
             yield_now().await;
             return Err(StoreError::Broken);
         }
@@ -108,7 +108,7 @@ impl AsyncStore {
         answer
     }
 
-    /// The last error, if there has been no response since.
+    /// Returns the last error, or `None` if there has been a response since.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.lock().last_error.clone()
     }
@@ -116,7 +116,7 @@ impl AsyncStore {
     async fn connection(self: &Arc<Self>) -> MultiplexedConnection {
         loop {
             let mut connected = pin!(self.connected.notified());
-            // After this, no notification is missed.
+            // From here on, no notification is missed.
             connected.as_mut().enable();
             if let Some(connection) = self.lock().connection.clone() {
                 return connection;
@@ -174,8 +174,8 @@ async fn ask(mut connection: MultiplexedConnection, call: &Call) -> Result<Value
     Ok(answer?)
 }
 
-/// Connects until a connection works, or the store is dropped. When this is dropped, also at the end of its runtime,
-/// another task may begin to connect.
+/// The task that tries to connect until a connection works or the store is dropped. When this value is dropped, even by
+/// the end of its runtime, another task may begin to connect.
 struct Connecting(Weak<AsyncStore>);
 
 impl Connecting {

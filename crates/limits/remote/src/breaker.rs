@@ -1,11 +1,11 @@
-//! The circuit breaker: stops requests to a store that has failed.
+//! The circuit breaker, which stops calls of a store that has failed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of failures in a row that opens the breaker.
 const OPENS_AT: u32 = 2;
 
-/// Counts failures in a row. The breaker is open after two.
+/// Counts failures in a row. The breaker opens after two.
 ///
 /// All orderings are relaxed: nothing is published by the count. A decision that reads an old count calls the store
 /// once more, or once less.
@@ -23,14 +23,14 @@ impl Breaker {
     pub(crate) fn fails(&self) -> bool {
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
         if before > OPENS_AT {
-            // This value stays far from wrapping around.
+            // This keeps the count from wrapping around.
             self.failures.store(OPENS_AT, Ordering::Relaxed);
         }
         before + 1 >= OPENS_AT
     }
 
     pub(crate) fn succeeds(&self) {
-        // Most decisions find the breaker closed, and do not write.
+        // Most decisions find a count of zero, and do not write.
         if self.failures.load(Ordering::Relaxed) > 0 {
             self.failures.store(0, Ordering::Relaxed);
         }

@@ -1,4 +1,4 @@
-//! The builder of limits in a store.
+//! Builds limits in a store step by step.
 
 use crate::core::Core;
 use crate::error::RemoteError;
@@ -15,10 +15,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The range of times for which tokens can be taken ahead.
+/// The range of times by which tokens can be taken ahead.
 const AHEAD: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(10);
 
-/// Builds a [`RemoteKeyed`] step by step; [`Remote::limits`] begins one. An invalid step is reported at the end.
+/// Builds a [`RemoteKeyed`] step by step. [`Remote::limits`] and [`Remote::config`] start a builder.
+/// [`build`](Self::build) reports an invalid step.
 #[derive(Debug)]
 #[must_use]
 pub struct RemoteBuilder<C> {
@@ -32,13 +33,13 @@ pub struct RemoteBuilder<C> {
 }
 
 impl Remote {
-    /// Begins with the same limits for each key, from a string.
+    /// Starts a builder with the same limits for each key, from a string.
     pub fn limits(&self, limits: &str) -> RemoteBuilder<Uniform> {
         RemoteBuilder::new(self.clone(), uniform(limits))
     }
 
-    /// Begins with separate limits for each key, from a configuration: [`RemoteConfig`](crate::RemoteConfig) in a
-    /// store, or another one of `nanopace-keyed`.
+    /// Starts a builder with separate limits for each key, from a configuration: a
+    /// [`RemoteConfig`](crate::RemoteConfig) in a store, or a configuration store of `nanopace-keyed`.
     pub fn config<C: ConfigStore>(&self, config: C) -> RemoteBuilder<C> {
         RemoteBuilder::new(self.clone(), Ok(config))
     }
@@ -59,7 +60,8 @@ impl<C> RemoteBuilder<C> {
 
     /// Sets the prefix of all key names in the store: `nanopace` by default. The state of a subject is one key,
     /// `prefix:{subject}`. Limiters with the same prefix therefore share their counts, and should have the same limits.
-    /// A prefix with braces is [`RemoteError::Prefix`]. The subject may be any string.
+    /// If the prefix contains braces, [`build`](Self::build) returns [`RemoteError::Prefix`]. The subject may be any
+    /// string.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
     }
@@ -69,21 +71,22 @@ impl<C> RemoteBuilder<C> {
         Self { on_loss, ..self }
     }
 
-    /// Takes tokens ahead of requests, in blocks: a block is what the rate brings in the time `ahead`. While there are
-    /// such tokens, decisions do not use the network: see [`RemoteKeyed`]. The time is from 1 ms to 10 s, otherwise
-    /// [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead` for all
-    /// limiters that share a prefix.
+    /// Takes tokens ahead of requests, in blocks. A block contains the tokens that the rate brings in the time `ahead`.
+    /// While such tokens are left, decisions do not use the network; see [`RemoteKeyed`]. The time is from 1 ms to 10
+    /// s, otherwise [`build`](Self::build) returns [`RemoteError::Ahead`]; 100 ms is a good value. Use the same `ahead`
+    /// for all limiters that share a prefix.
     pub fn leased(self, ahead: Duration) -> Self {
         Self { leased: Some(ahead), ..self }
     }
 
-    /// Sets the clock for the validity of tokens taken ahead, and for decisions without the store: for tests.
+    /// Sets this process's clock, for tests. It determines the validity of tokens that were taken ahead, and is used
+    /// for decisions without the store.
     pub fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// Sets a clock that the store uses instead of its own, in whole microseconds: for tests in virtual time. All
-    /// limiters with this prefix must share it. The store then keeps states for ten minutes more than needed.
+    /// Sets a clock that replaces the store's own, in whole microseconds, for tests in virtual time. All limiters with
+    /// this prefix must share it. The store then keeps states for ten minutes more than needed.
     pub fn store_clock(self, clock: impl Clock + 'static) -> Self {
         Self { store_clock: Some(Arc::new(clock)), ..self }
     }
@@ -93,8 +96,8 @@ impl<C: LimitsOf<str> + 'static> RemoteBuilder<C> {
     /// Builds the limiter.
     ///
     /// # Errors
-    /// [`RemoteError`]: invalid limits, [`RemoteError::Prefix`], [`RemoteError::Share`], [`RemoteError::Ahead`] or
-    /// [`RemoteError::Thread`].
+    /// [`RemoteError::Limits`] or [`RemoteError::Unsupported`] for limits that are not valid in a store,
+    /// [`RemoteError::Prefix`], [`RemoteError::Share`], [`RemoteError::Ahead`] or [`RemoteError::Thread`].
     pub fn build(self) -> Result<RemoteKeyed<C>, RemoteError> {
         let config = Arc::new(self.config?);
         if self.on_loss == OnLoss::LocalShare(0) {

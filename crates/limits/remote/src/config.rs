@@ -1,4 +1,4 @@
-//! The configuration in a store, which many processes follow.
+//! The configuration in a store, which many processes read and change.
 
 use crate::error::{RemoteError, StoreError};
 use crate::remote::Remote;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The field of the version, next to the fields of the limits.
+/// The name of the hash field with the version, next to the fields with the limits.
 const VERSION: &str = "v";
 
 /// A configuration in a store. Any number of processes follow it, and any of them may change it. Both
@@ -40,22 +40,23 @@ const VERSION: &str = "v";
 ///
 /// # Guarantees
 ///
-/// * **Delay**: a change is in force after one interval and the time that reading takes, in each process that follows
-///   it. In the process that makes it, it is in force at once.
+/// * **Delay**: in each process that follows the configuration, a change is in force after one interval and the time
+///   that reading takes. In the process that makes the change, it is in force at once.
 /// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, those of different
 ///   processes one after the other.
-/// * **Store lost**: the last configuration that was read stays in force, also if the store comes back empty, and
-///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change is made to the content of the store at
-///   that time.
+/// * **Store lost**: the last configuration that was read stays in force, even if the store comes back empty, and
+///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change is made to the content of the store at that
+///   time.
 ///
 /// # In the store
 ///
-/// The configuration is one hash. The limits of a key are in the field named `k` and the key, those of a prefix in
-/// that named `p` and the prefix. If you change it by hand, change the field `v` too: `HINCRBY limits v 1`.
+/// The configuration is one hash. The limits of a key are in the field whose name is `k` followed by the key. The
+/// limits of a prefix are in the field whose name is `p` followed by the prefix. If you change it by hand, change the
+/// field `v` too: `HINCRBY limits v 1`.
 #[derive(Debug)]
 pub struct RemoteConfig {
     followed: Arc<Followed>,
-    /// Dropped to end the thread.
+    /// Ends the thread when it is dropped.
     _stop: Sender<()>,
 }
 
@@ -75,12 +76,12 @@ struct Seen {
 }
 
 impl RemoteConfig {
-    /// Reads the configuration with that name, which may be empty. From now on, a separate thread checks for changes
-    /// after every interval, until this is dropped.
+    /// Reads the configuration with this name, which may be empty, and starts a thread that checks for changes after
+    /// every `interval` until this value is dropped.
     ///
     /// # Errors
     /// [`RemoteError::Store`] if the configuration cannot be read, [`RemoteError::Config`] if an entry is not a limit,
-    /// [`RemoteError::Thread`].
+    /// [`RemoteError::Thread`] if the thread cannot be started.
     pub fn follow(
         store: &Remote,
         name: impl Into<String>,
@@ -98,7 +99,7 @@ impl RemoteConfig {
         Ok(Self { followed, _stop: stop })
     }
 
-    /// Checks the store now. Returns the [`trouble`](RemoteConfig::trouble) after that.
+    /// Checks the store now. Then returns the [`trouble`](RemoteConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
     /// As for [`follow`](RemoteConfig::follow). The configuration that was read last stays in force.
@@ -107,7 +108,7 @@ impl RemoteConfig {
         self.trouble().map_or(Ok(()), Err)
     }
 
-    /// Why the configuration in the store is not in force. `None` if it is.
+    /// Returns the reason why the configuration in the store is not in force, or `None` if it is in force.
     #[must_use]
     pub fn trouble(&self) -> Option<Arc<RemoteError>> {
         self.followed.lock().trouble.clone()
@@ -127,7 +128,7 @@ impl ConfigStore for RemoteConfig {
         self.followed.config.snapshot()
     }
 
-    /// Changes the configuration in the store.
+    /// Changes the configuration in the store, and then the limits in memory.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError> {
         self.followed.apply(changes).map_err(|error| ConfigError::Other(Box::new(error)))
     }
@@ -146,7 +147,7 @@ impl Followed {
         seen.trouble = looked.err().map(Arc::new);
     }
 
-    /// Reads the store if its version has changed, and makes the changes.
+    /// Reads the configuration if its version in the store has changed, and makes the changes in memory.
     fn look(&self, seen: &mut Seen) -> Result<(), RemoteError> {
         let version = self.ask::<Option<u64>>(cmd("HGET").arg(&self.name).arg(VERSION))?;
         if version == seen.version {
@@ -170,7 +171,7 @@ impl Followed {
         let arguments = changes.iter().flat_map(words).collect();
         let call = Call { source: &CONFIGURE, key: self.name.clone(), arguments };
         let found = self.store.pool().patient_call(&call)?;
-        // The change is made, whether this check sees it or a later one of the thread.
+        // The change is in the store. If this check fails, a later check by the thread finds it.
         let looked = self.look(&mut seen);
         seen.trouble = looked.err().map(Arc::new);
         Ok(from_redis_value_ref(&found).unwrap_or(0))

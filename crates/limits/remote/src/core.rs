@@ -1,4 +1,4 @@
-//! The parts of a limiter that threads and tasks share: everything except the calls of the store.
+//! The parts of a limiter that are the same for threads and tasks: everything except the calls of the store.
 
 use crate::decide::{Answer, Decide};
 use crate::error::{Concerns, RemoteRejected, StoreError, UnsupportedLimit};
@@ -12,7 +12,7 @@ use nanopace_limits::{Costs, Decision, Limits, Rule};
 use nanopace_nanos::{Clock, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The most keys that a process decides on while the store is lost.
+/// The maximum number of keys on which a process decides while the store is lost.
 const LOCAL_KEYS: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Core<C> {
     /// The limits that were used last, and their plan.
     recent: Mutex<Option<(Arc<Limits>, Arc<Plan>)>>,
     pub(crate) counters: Counters,
-    /// For tests: replaces the store's own clock.
+    /// A clock that replaces the store's own, in tests.
     store_clock: Option<Arc<dyn Clock>>,
 }
 
@@ -43,7 +43,7 @@ impl<C: LimitsOf<str>> Core<C> {
         let share = match on_loss {
             OnLoss::LocalShare(parts) => {
                 let share = Share { of: Arc::clone(&config), parts };
-                // A complete configuration has no invalid step.
+                // A complete configuration cannot be an invalid step.
                 Keyed::builder(share).max_keys(LOCAL_KEYS).build().ok()
             }
             _ => None,
@@ -73,7 +73,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.config.limits_for(key).ok_or(RemoteRejected::Key(KeyRejected::NoLimits))
     }
 
-    /// Begins a decision, and makes it if the store is not needed.
+    /// Begins a decision. Completes it if the store is not needed.
     pub(crate) fn begin(&self, key: &str, costs: Costs<'_>) -> Result<Start, RemoteRejected> {
         self.counters.decision();
         // The version is read first: if the limits are newer than this version, they are looked up again later.
@@ -104,7 +104,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }))
     }
 
-    /// The plan of limits. The plan of the limits that were used last is kept.
+    /// Returns the plan of these limits. The plan of the limits that were used last is cached.
     fn plan_of(&self, limits: &Arc<Limits>) -> Result<Arc<Plan>, UnsupportedLimit> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((same, plan)) = &*recent
@@ -127,7 +127,7 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// The conversation with the store that a request begins.
+    /// Starts the conversation with the store about a request.
     pub(crate) fn conversation<'a>(&'a self, request: &'a StoreRequest) -> Decide<'a> {
         let StoreRequest { plan, name, costs, more, share, .. } = request;
         let mut decide = Decide::new(plan, name, costs, &self.counters);
@@ -139,7 +139,7 @@ impl<C: LimitsOf<str>> Core<C> {
         self.store_clock.as_ref().map(|clock| clock.now().as_nanos() / 1_000)
     }
 
-    /// Makes the decision from the store's response, or without a response.
+    /// Makes the decision from the store's response, or from the error if there was no usable response.
     pub(crate) fn conclude(
         &self,
         key: &str,
@@ -174,14 +174,14 @@ impl<C: LimitsOf<str>> Core<C> {
         }
     }
 
-    /// The decision as if nothing had been admitted before.
+    /// Returns the decision that the limits make if nothing was admitted before.
     fn on_fresh_state(&self, plan: &Plan, costs: &[u64]) -> Result<Decision, RemoteRejected> {
         let decision = plan.limits.decide_costs(&mut plan.limits.fresh(), self.clock.now(), costs);
         Ok(decision.map_err(KeyRejected::from)?)
     }
 }
 
-/// The costs as a list with one cost for each limit.
+/// Returns the costs as a list with one cost for each limit.
 fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> {
     let number = limits.each().len();
     match costs {
@@ -191,9 +191,9 @@ fn costs(limits: &Limits, costs: Costs<'_>) -> Result<Vec<u64>, RemoteRejected> 
     }
 }
 
-/// The beginning of a decision.
+/// The result of beginning a decision.
 pub(crate) enum Start {
-    /// The request is decided.
+    /// The decision is made already.
     Decided(Decision),
     /// The store has to decide.
     Ask(StoreRequest),
@@ -207,7 +207,7 @@ pub(crate) struct StoreRequest {
     more: u64,
     share: u64,
     version: u64,
-    /// The moment before the store was called, by this process's clock.
+    /// The moment just before the store was called, by this process's clock.
     sent: Nanos,
 }
 
@@ -218,7 +218,8 @@ mod tests {
     use nanopace_nanos::ManualClock;
     use std::io::ErrorKind;
 
-    /// The decision on a request that the limits would admit, if the store returns this error.
+    /// Returns the decision on a request that the limits would admit, if the store returns this error, and the number
+    /// of degraded decisions.
     fn concluded(on_loss: OnLoss, error: &StoreError) -> (Result<(), RemoteRejected>, u64) {
         let config = Arc::new(Uniform::new("8/s".parse().unwrap()));
         let names = KeyNames::new("users".to_owned()).unwrap();

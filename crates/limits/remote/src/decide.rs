@@ -1,8 +1,8 @@
-//! A decision as a conversation with the store: which call comes next, and what a response means. This module does no
+//! A decision as a conversation with the store: chooses the next call and interprets responses. This module does no
 //! I/O, so threads and tasks share it.
 //!
-//! The script decides, and returns the state before its decision. From that state, the local rules compute the whole
-//! decision: what is left, and when to retry.
+//! The script decides, and returns the state before its decision. From that state, the local rules compute the complete
+//! decision, with what is left and when to retry.
 
 use crate::error::StoreError;
 use crate::plan::{Plan, read_state, write_state};
@@ -15,7 +15,8 @@ use redis::Value;
 use std::iter;
 use std::time::Duration;
 
-/// If the limits of a state turn out to have changed this many times, the decision is given up.
+/// The maximum number of times that the limits of a state may turn out to have changed. After that, the decision is
+/// given up.
 const ATTEMPTS: u32 = 16;
 
 /// A request for a decision.
@@ -25,15 +26,16 @@ pub(crate) struct Decide<'a> {
     pub(crate) key: &'a str,
     /// The cost for each limit.
     pub(crate) costs: &'a [u64],
-    /// The most tokens to take ahead. `share` times the number of tokens that are taken has to be left.
+    /// The maximum number of tokens to take ahead. At least `share` times the number of taken tokens must be left
+    /// before they are taken.
     pub(crate) more: u64,
     pub(crate) share: u64,
-    /// For tests: the store's time in microseconds.
+    /// The store's time in microseconds, set by tests only.
     pub(crate) micros: Option<u64>,
     pub(crate) attempts: u32,
-    /// The store has responded to a call already.
+    /// Whether the store has responded to a call already.
     pub(crate) is_heard: bool,
-    /// The most tokens that the next call may take.
+    /// The maximum number of tokens that the next call may take.
     takes: u64,
     at_risk: AtRisk<'a>,
 }
@@ -84,7 +86,7 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// The call of the deciding script.
+    /// Returns the call of the deciding script.
     pub(crate) fn call(&mut self) -> Call {
         let mode = if self.plan.counts_nothing(self.costs) { "look" } else { "take" };
         let largest = self.costs.iter().copied().max().unwrap_or(0);
@@ -108,10 +110,11 @@ impl<'a> Decide<'a> {
         self.at_risk.tokens = self.takes;
     }
 
-    /// The step after a response.
+    /// Returns the step after a response.
     ///
     /// # Errors
-    /// [`StoreError::Foreign`], and [`StoreError::Contended`] after too many attempts.
+    /// [`StoreError::Foreign`] if the response or the state in it is not valid, and [`StoreError::Contended`] after too
+    /// many attempts.
     pub(crate) fn next(&mut self, answer: &Value) -> Result<Step, StoreError> {
         self.is_heard = true;
         self.at_risk.tokens = 0;
@@ -127,8 +130,8 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Why a call has failed. A store that has responded before was not lost: the limits changed so often that the
-    /// time ran out.
+    /// Returns the error of a decision of which a call has failed. If the store has responded before a timeout, it was
+    /// not lost: the limits changed so often that the time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.
@@ -140,7 +143,7 @@ impl<'a> Decide<'a> {
         }
     }
 
-    /// Carries the state of other limits over to the limits of this decision.
+    /// Carries the state of other limits over to the limits of this decision. Returns the call that replaces the state.
     fn carry(&mut self, before: &str, now: Nanos) -> Result<Call, StoreError> {
         self.takes = 0;
         let (old, state) = read_state(before).ok_or(StoreError::Foreign)?;
@@ -171,8 +174,9 @@ impl<'a> Decide<'a> {
     }
 }
 
-/// The store's moment, followed by moments that are further and further from it. The store rounds to doubles, so the
-/// rules may make its decision only a microsecond later if it admitted a request, or earlier if not.
+/// Returns the store's moment, followed by moments at growing distances from it. The store calculates in rounded
+/// doubles, so the local rules may make the same decision only at a slightly later moment if the store admitted the
+/// request, or at a slightly earlier moment if it did not.
 fn moments(now: Nanos, is_let_in: bool) -> impl Iterator<Item = Nanos> {
     let apart = (0..40).map(|power| Duration::from_micros(1 << power));
     let moved = move |apart| if is_let_in { now + apart } else { now - apart };
@@ -188,14 +192,15 @@ pub(crate) fn state_of(limits: &Limits, text: &str) -> Result<LimitsState, Store
     Ok(state)
 }
 
-/// The call that returns a state, and changes nothing.
+/// Returns the call that reads a state and changes nothing.
 pub(crate) fn look(key: &str, micros: Option<u64>) -> Call {
     let micros = micros.map(|micros| micros.to_string()).unwrap_or_default();
     let arguments = ["", "look", &micros, "", "", ""].map(str::to_owned).into();
     Call { source: &DECIDE, key: key.to_owned(), arguments }
 }
 
-/// The call that replaces a state unless it has changed, at the moment `now`, which a test may have set.
+/// Returns the call that replaces a state unless it has changed, at the moment `now`. `micros` is set if a test sets
+/// the time.
 pub(crate) fn replace(
     plan: &Plan,
     key: &str,
@@ -207,7 +212,7 @@ pub(crate) fn replace(
     let idle = plan.limits.idle_from(state) - now;
     // A test's clock may not advance, so in tests the key expires later, as in the script.
     let longer = if micros.is_some() { 600_000 } else { 0 };
-    // Rounded up, plus one because the moment itself has a fraction of a millisecond.
+    // Rounded up, plus 1 ms because the moment itself has a fraction of a millisecond.
     let milliseconds = (idle.as_millis() + 2 + longer).to_string();
     let arguments = vec![before.to_owned(), after, milliseconds];
     Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })

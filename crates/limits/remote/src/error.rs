@@ -1,4 +1,4 @@
-//! All errors of this crate. None contains an address or a password.
+//! All errors of this crate. No error contains an address or a password.
 
 use nanopace_keyed::{KeyRejected, Limit, LimitsError, Rejected};
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a limiter could not be built.
+/// The error for a store, a limiter or a configuration that could not be used.
 ///
 /// ```
 /// use nanopace_remote::Remote;
@@ -18,7 +18,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The address is not one of a store.
+    /// The address is not a valid address of a store.
     #[error(
         "that is not the address of a store: write redis://host/, redis://user:password@host:6379/0, or unix:///path; rediss://host/ with the feature `tls` of nanopace-remote"
     )]
@@ -32,7 +32,8 @@ pub enum RemoteError {
     /// A limit that the store does not support.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedLimit),
-    /// The prefix has a brace. With braces, two keys could have one name, or one place in a cluster.
+    /// The prefix contains a brace. With braces, two keys could have the same name, or all keys the same hash slot of a
+    /// cluster.
     #[error(
         "the prefix {prefix:?} contains a brace: write it without `{{` and `}}`, as in \"users\""
     )]
@@ -43,7 +44,7 @@ pub enum RemoteError {
     /// The number of processes in [`OnLoss::LocalShare`](crate::OnLoss::LocalShare) is zero.
     #[error("a local share needs the number of processes: write 1 or more")]
     Share,
-    /// Tokens cannot be taken ahead for the time `ahead`.
+    /// Tokens cannot be taken ahead by the time `ahead`, because it is outside of 1 ms to 10 s.
     #[error("tokens can be taken 1 ms to 10 s ahead, not {ahead:?}")]
     Ahead {
         /// The argument of [`leased`](crate::RemoteBuilder::leased).
@@ -52,20 +53,21 @@ pub enum RemoteError {
     /// A thread could not be started.
     #[error("no thread for the connections could be started: {0}")]
     Thread(Arc<io::Error>),
-    /// The store's configuration is missing. The last one stays in force.
+    /// The store no longer has the configuration. The configuration that was read last stays in force.
     #[error("the store has lost the configuration: set the limits again")]
     Emptied,
-    /// The store's configuration cannot be read. The last one stays in force.
+    /// An entry of the store's configuration is not a limit. The configuration that was read last stays in force.
     #[error("the field `{field}` of the configuration in the store is not a limit: {source}")]
     Config {
-        /// `k` and the key, or `p` and the prefix.
+        /// The name of the field: `k` followed by the key, or `p` followed by the prefix.
         field: String,
-        /// The fault.
+        /// The reason why the entry is not valid.
         source: LimitsError,
     },
 }
 
-/// A limit whose state is not a few numbers, or whose windows are too short for a store's clock.
+/// The error for a limit that a store does not support: its state is more than a few numbers, or its windows are too
+/// short for the store's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnsupportedLimit {
@@ -89,7 +91,7 @@ pub enum UnsupportedLimit {
     },
 }
 
-/// Why the store has not decided.
+/// The reason why the store has not decided.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -130,17 +132,17 @@ pub enum StoreError {
     Contended,
 }
 
-/// The scope of an error.
+/// The scope of an error: the requests that it affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Concerns {
-    /// All keys: the store is lost. The breaker counts it, the connection is not used again, and
+    /// Requests of every key: the store is lost. The breaker counts the error, the connection is not used again, and
     /// [`OnLoss`](crate::OnLoss) decides on the request.
     Store,
-    /// Admitted requests of all keys. The store is there, and is called for the next decision;
-    /// [`OnLoss`](crate::OnLoss) decides on this request.
+    /// Admitted requests of every key: the store is reachable, but its memory is full, so it cannot count them. The
+    /// store is called again for the next decision; [`OnLoss`](crate::OnLoss) decides on this request.
     Counting,
-    /// One key. The store is there, and admitting this request could be too much: it is rejected, whatever
-    /// [`OnLoss`](crate::OnLoss) is set to.
+    /// Requests of one key: the store is reachable, but has not decided on this request, and admitting it could exceed
+    /// the limits. The request is rejected, whatever [`OnLoss`](crate::OnLoss) is set to.
     Key,
 }
 
@@ -158,18 +160,19 @@ impl StoreError {
         }
     }
 
-    /// The error, if it concerns the store.
+    /// Returns the error, unless it concerns one key only.
     pub(crate) fn trouble(&self) -> Option<Self> {
         (self.concerns() != Concerns::Key).then(|| self.clone())
     }
 }
 
-/// Why a request was rejected. Nothing was counted, unless the store counted the request before it was lost.
+/// The reason why a request was rejected. The request was not counted, unless the limits count rejected requests or the
+/// store counted it before it was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RemoteRejected {
-    /// The limits of the key reject the request, or the key has no limits, or the number of costs is not the number of
-    /// limits.
+    /// The limits of the key reject the request, or the key has no limits, or the number of costs differs from the
+    /// number of limits.
     #[error(transparent)]
     Key(#[from] KeyRejected),
     /// The store has not decided, and [`OnLoss`](crate::OnLoss) denies requests.
@@ -187,7 +190,7 @@ impl From<Rejected> for RemoteRejected {
 }
 
 impl From<redis::RedisError> for StoreError {
-    /// Only the code of a server's error is kept: its text may contain what was sent.
+    /// Keeps only the code of a server's error, because its text may contain data that was sent.
     fn from(error: redis::RedisError) -> Self {
         match (error.kind(), error.code()) {
             _ if error.is_timeout() => Self::Timeout,
@@ -199,7 +202,7 @@ impl From<redis::RedisError> for StoreError {
     }
 }
 
-/// Interprets a server's error. Scripts and SELECT have the code ERR for everything. Before Redis 7, a script's error
+/// Converts a server's error. Scripts and SELECT use the code ERR for every error. Before Redis 7, a script's error
 /// contains the code of the failed command in its text.
 fn by_code(code: &str, text: &str) -> StoreError {
     let code = inner_code(text).filter(|_| code == "ERR").unwrap_or(code);
@@ -221,11 +224,12 @@ fn inner_code(text: &str) -> Option<&str> {
     said.split(' ').next()
 }
 
-/// The words that Redis 7.0, later versions of Redis, and Valkey use, in scripts and outside of scripts.
+/// The phrases with which Redis 7.0, later versions of Redis, and Valkey deny permission, in scripts and outside of
+/// scripts.
 const NO_PERMISSION: &[&str] =
     &["The user executing the script can't", "ACL failure in script", "no permissions"];
 
-/// The kind of the cause, which is inside an `Arc`.
+/// Returns the kind of the I/O error that caused the error. It is inside an `Arc`.
 fn io_kind(error: &redis::RedisError) -> io::ErrorKind {
     let source =
         std::error::Error::source(error).and_then(|source| source.downcast_ref::<Shared>());

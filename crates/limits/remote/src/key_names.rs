@@ -1,17 +1,18 @@
-//! The names of keys in the store.
+//! Builds the names of keys in the store.
 
 use crate::error::RemoteError;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The longest subject, in bytes, that is part of its key's name.
+/// The maximum length, in bytes, of a subject that is stored in its key's name. A longer subject is replaced by its
+/// hash.
 const LONGEST: usize = 512;
 
 /// The names of a limiter's keys, all of which begin with its prefix.
 ///
-/// The prefix has no braces, so it ends before `:{`, and the subject is the text after that, without the last brace. So
-/// no two pairs of prefix and subject have the same name. The name of a long subject has its hash after `:#{`, which
-/// does not occur before the first brace in any other name.
+/// The prefix contains no braces, so it ends before the first `:{`, and the subject is the rest of the name without the
+/// last brace. So no two pairs of prefix and subject have the same name. The name of a long subject contains its hash
+/// after `:#{`; in any other name, the first brace follows a colon.
 #[derive(Debug)]
 pub(crate) struct KeyNames {
     prefix: String,
@@ -26,7 +27,8 @@ impl KeyNames {
         }
     }
 
-    /// The key of the subject's state. A cluster finds its place by the text between the first braces.
+    /// Returns the name of the key of the subject's state. A cluster determines its hash slot from the string between
+    /// the first braces.
     pub(crate) fn subject(&self, subject: &str) -> String {
         let prefix = &self.prefix;
         match subject.len() {
@@ -35,13 +37,13 @@ impl KeyNames {
         }
     }
 
-    /// The set of processes that take tokens ahead.
+    /// Returns the name of the key of the set of processes that take tokens ahead.
     pub(crate) fn processes(&self) -> String {
         format!("{}/processes", self.prefix)
     }
 }
 
-/// The digest that `sha256sum` prints.
+/// Returns the SHA-256 digest in hexadecimal, as `sha256sum` prints it.
 fn digest(subject: &str) -> String {
     Sha256::digest(subject).iter().fold(String::new(), |mut digits, byte| {
         write!(digits, "{byte:02x}").ok();
@@ -54,12 +56,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Strings of few different letters, so that equal names would be found.
+    /// Generates strings of few different characters, so that equal names would be found.
     fn text() -> impl Strategy<Value = String> {
         prop_oneof!["[{}:/a]{0,6}", Just("/processes".to_owned()), any::<String>()]
     }
 
-    /// The part of a name by which a cluster places a key: <https://valkey.io/topics/cluster-spec/>.
+    /// Returns the part of a name from which a cluster computes the hash slot:
+    /// <https://valkey.io/topics/cluster-spec/>.
     fn tag(name: &str) -> &str {
         let braces = name.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
         braces.map(|(tag, _)| tag).filter(|tag| !tag.is_empty()).unwrap_or(name)
@@ -84,7 +87,7 @@ mod tests {
             }
         }
 
-        /// Each name belongs to one prefix and one subject only.
+        /// Each name belongs to exactly one prefix and one subject.
         #[test]
         fn no_two_have_one_name(prefix in "[:/a]{0,6}", subject in text()) {
             let names = KeyNames::new(prefix.clone()).unwrap();
@@ -113,13 +116,13 @@ mod tests {
             prop_assert!(name.starts_with(&format!("{prefix}:")), "{}", name);
             let is_kept = name == format!("{prefix}:{{{subject}}}");
             prop_assert_eq!(is_kept, length <= LONGEST);
-            // The name of a long subject cannot be taken by asking for its hash.
+            // A subject that equals the hash of a long subject has a different name.
             prop_assert_ne!(&name, &others.subject(&tag(&name)[..64]));
             prop_assert_ne!(&name, &names.subject(&format!("{subject}b")));
         }
 
-        /// The prefix has no effect on the place of a subject, unless the subject begins with `}`: then there is
-        /// nothing between the braces.
+        /// The prefix has no effect on the hash slot of a subject, unless the subject is empty or begins with `}`,
+        /// because then nothing is between the braces.
         #[test]
         fn the_tag_is_the_subjects_own(prefix in "[:/a]{0,6}", subject in text()) {
             let name = KeyNames::new(prefix).unwrap().subject(&subject);

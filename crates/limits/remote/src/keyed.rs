@@ -1,4 +1,4 @@
-//! Limits by key in a store, for threads.
+//! Limits by key in a shared store, for threads.
 
 use crate::core::{Core, Start, StoreRequest};
 use crate::decide::{Answer, Step};
@@ -18,36 +18,36 @@ use std::sync::Arc;
 /// # Strict
 ///
 /// Each decision is one call of a script in the store, by the store's clock. The decision is the one that [`Limits`]
-/// would make on the same arrivals at most a microsecond before or after. Its moments are nanoseconds since 1970 by the
-/// store's clock, which counts microseconds. All limits of a subject are checked before any is debited. When limits
-/// change, counts stay as described for [`Limits`].
+/// would make on the same arrivals at most a microsecond before or after. Its moments are nanoseconds since the Unix
+/// epoch by the store's clock, which has a resolution of 1 us. All limits of a subject are checked before any is
+/// debited. When limits change, counts stay as described for [`Limits`].
 ///
 /// # Leased
 ///
 /// With [`leased`](crate::RemoteBuilder::leased), a decision that calls the store also takes tokens ahead. While a
 /// process has such tokens, its decisions do not call the store.
 ///
-/// * **Never more** is admitted than the limits allow, in any span, if all limiters with one prefix lease with the same
-///   time. For that, the burst of each rate is reduced by what the rate brings while tokens are valid: decisions
-///   describe limits with the reduced burst. Tokens are valid for the given time, but no longer than a rate takes for
-///   half of its burst, and not beyond the window that they were taken in. A rate with a burst of 1 has no tokens to
-///   lease, and stays strict.
-/// * **Less** may be admitted, by the tokens that other processes have leased and not used: at most [`Stats::leased`]
-///   for each process. Tokens that are lost on the way, or cannot be given back, are missing until the limits bring
-///   them again: at most [`Stats::lost`]. A block is what the slowest limit brings in the time, but at least one token,
-///   and no more than half of this process's part of the remaining tokens.
-/// * Unused tokens are given back when they expire, and when the limiter is dropped. Tokens that were given back count
-///   as much as a refunded [`reservation`](nanopace_limits::Reservation).
+/// * **Never more** is admitted than the limits allow, in any span, if all limiters with the same prefix lease with the
+///   same time. For that, the burst of each rate is reduced by the requests that the rate allows while tokens are
+///   valid. Decisions describe limits with the reduced burst. Tokens are valid for the given time, but no longer than a
+///   rate takes to recover half of its burst, and not beyond the end of the window in which they were taken. A rate
+///   with a burst of 1 has no tokens to lease, and stays strict.
+/// * **Less** may be admitted, because other processes may have leased tokens and not used them: at most
+///   [`Stats::leased`] for each process. Tokens that are lost with a response, or cannot be given back, are missing
+///   until the limits recover: at most [`Stats::lost`]. A block has as many tokens as the slowest limit brings in the
+///   time, but at least one, and at most half of this process's part of the remaining tokens.
+/// * Unused tokens are given back when they expire, and when the limiter is dropped. Giving a token back has the effect
+///   of a refunded [`reservation`](nanopace_limits::Reservation).
 ///
-/// The clocks of processes and the store are assumed to run equally fast. The clocks need not show the same time.
+/// The clocks of the processes and of the store are assumed to run at the same speed. They need not show the same time.
 ///
 /// # When the store is lost
 ///
-/// A decision takes at most [`Settings::timeout`](crate::Settings::timeout), a tenth of it, and the delay of the
-/// system's timers. Then [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
-/// [`trouble`](Self::trouble) returns the reason. After two failures in a row the store is not called, until a thread
-/// that keeps trying to connect gets a response. A call is never repeated: a request whose response is missing may be
-/// counted, and is part of [`Stats::lost`].
+/// A decision takes at most 1.1 times [`Settings::timeout`](crate::Settings::timeout), plus the delay of the system's
+/// timers. Then [`OnLoss`](crate::OnLoss) decides, and the decision counts as [`degraded`](Stats::degraded);
+/// [`trouble`](Self::trouble) returns the reason. After two failures in a row the store is not called until a
+/// background thread, which keeps trying to connect, gets a response. A call is never repeated: a request whose
+/// response is missing may be counted in the store, and is then part of [`Stats::lost`].
 #[derive(Debug)]
 pub struct RemoteKeyed<C: LimitsOf<str> + 'static = Uniform> {
     inner: Arc<LeaseKeeper<C>>,
@@ -60,10 +60,10 @@ impl<C: LimitsOf<str>> Clone for RemoteKeyed<C> {
 }
 
 impl RemoteKeyed {
-    /// Changes the limits of all keys, in this process. Admissions stay counted.
+    /// Changes the limits of all keys, in this process. Earlier admissions stay counted.
     ///
     /// # Errors
-    /// [`UnsupportedLimit`]. Nothing has changed then.
+    /// [`UnsupportedLimit`] if the store does not support one of the limits. Nothing has changed then.
     pub fn set_limits(&self, limits: Limits) -> Result<(), UnsupportedLimit> {
         Plan::new(Arc::new(limits.clone()))?;
         self.config().set(limits);
@@ -76,19 +76,19 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         Ok(Self { inner: LeaseKeeper::start(store, core)? })
     }
 
-    /// Admits one request of the key, or rejects it.
+    /// Admits one request for `key`, or rejects it.
     ///
     /// # Errors
-    /// [`RemoteRejected`].
+    /// [`RemoteRejected`] if the request is not admitted.
     pub fn try_acquire(&self, key: &str) -> Result<(), RemoteRejected> {
         self.try_acquire_costs(key, 1)
     }
 
-    /// Admits or rejects a request that costs each limit the same (`5`), or has one cost for each limit (`&[1,
-    /// 4_000]`).
+    /// Admits or rejects a request for `key` that costs each limit the same (`5`), or has one cost for each limit
+    /// (`&[1, 4_000]`).
     ///
     /// # Errors
-    /// [`RemoteRejected`].
+    /// [`RemoteRejected`] if the request is not admitted.
     pub fn try_acquire_costs<'a>(
         &self,
         key: &str,
@@ -97,17 +97,18 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         Ok(self.decide_costs(key, costs)?.answer()?)
     }
 
-    /// Admits or rejects one request of the key, and returns what is left.
+    /// Admits or rejects one request for `key`. The returned [`Decision`] includes what is left.
     ///
     /// # Errors
-    /// [`RemoteRejected`] if there is no decision: the key has no limits, or the store is lost and requests are denied
-    /// then.
+    /// [`RemoteRejected`] if there is no decision, for example because the key has no limits, or because the store is
+    /// lost and [`OnLoss::Deny`](crate::OnLoss::Deny) is set. A rejection by the limits is not an error, but a
+    /// [`Decision`].
     pub fn decide(&self, key: &str) -> Result<Decision, RemoteRejected> {
         self.decide_costs(key, 1)
     }
 
-    /// Admits or rejects a request with costs, as for [`try_acquire_costs`](Self::try_acquire_costs), and returns what
-    /// is left. Use zero costs to read what is left without counting anything.
+    /// Admits or rejects a request with costs, as [`try_acquire_costs`](Self::try_acquire_costs) does. The returned
+    /// [`Decision`] includes what is left. With a cost of zero, nothing is counted.
     ///
     /// # Errors
     /// As for [`decide`](Self::decide).
@@ -143,27 +144,27 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
         }
     }
 
-    /// The limits of each key.
+    /// Returns the configuration of each key's limits.
     #[must_use]
     pub fn config(&self) -> &C {
         self.core().config()
     }
 
-    /// Statistics of this limiter and its clones.
+    /// Returns the statistics of this limiter and its clones.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let core = self.core();
         core.counters.stats(core.leases.as_ref().map_or(0, Leases::leased))
     }
 
-    /// The reason for the store's last failure. `None` if the store has responded since, or has not failed. Limiters of
-    /// one [`Remote`] share its connections, so they share this reason.
+    /// Returns the reason for the store's last failure, or `None` if the store has responded since or has not failed.
+    /// Limiters of one [`Remote`] share its connections, so they share this reason.
     #[must_use]
     pub fn trouble(&self) -> Option<StoreError> {
         self.inner.store().pool().trouble()
     }
 
-    /// Gives back the tokens that were taken ahead and not used. That also happens when they expire, and when the
+    /// Gives back the tokens that were taken ahead and not used. This also happens when the tokens expire, and when the
     /// last clone is dropped.
     pub fn give_back(&self) {
         self.inner.give_back_all();

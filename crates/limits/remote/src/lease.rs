@@ -1,11 +1,11 @@
-//! Tokens that are taken ahead.
+//! Stores tokens that were taken ahead of requests.
 //!
 //! # Why no more is admitted than the limits allow
 //!
-//! A token is used within the *validity* v after it was taken, by this process's clock, counted from before the store
-//! was called. So the admissions of a span were taken within a span that is longer by v. The burst of a rate is
-//! therefore smaller by what the rate brings in v: [`reserved`]. A token of a window is valid until the window ends
-//! at the latest: it is used in the window that has counted it.
+//! A token is used within its *validity* v, which this process's clock measures from just before the store was called.
+//! So the tokens that are used in a span were taken within a span that is longer by v. [`reserved`] therefore reduces
+//! the burst of a rate by the requests that the rate allows in v. A token of a window is valid until the end of the
+//! window at the latest, so it is used in the window that has counted it.
 
 use crate::decide::More;
 use foldhash::fast::RandomState;
@@ -37,7 +37,7 @@ pub(crate) struct Block {
     /// The version of the configuration. A block is not used if the version has changed.
     version: u64,
     pub(crate) tokens: u64,
-    /// When the tokens expire, by this process's clock.
+    /// The moment at which the tokens expire, by this process's clock.
     until: Nanos,
     /// The decision after the tokens were taken.
     decision: Decision,
@@ -46,7 +46,8 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The number of used tokens of the block: the rest is given back.
+    /// Returns the actual cost for each limit: the request and the used tokens of the block. The difference to the
+    /// receipt is given back.
     pub(crate) fn used(&self) -> Vec<u64> {
         self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()
     }
@@ -63,23 +64,24 @@ impl Leases {
         }
     }
 
-    /// The number of tokens that are held. The access is relaxed: it is a figure that publishes nothing.
+    /// Returns the number of tokens that are held. The access is relaxed, because the number publishes nothing.
     pub(crate) fn leased(&self) -> u64 {
         self.leased.load(Ordering::Relaxed)
     }
 
-    /// Sets the number of processes that take from these limits, this one included. Relaxed: as in `leased`.
+    /// Sets the number of processes that lease from these limits, including this one. Relaxed: as in `leased`.
     pub(crate) fn set_processes(&self, processes: u64) {
         self.processes.store(processes.max(1), Ordering::Relaxed);
     }
 
-    /// A block is at most the remaining tokens divided by this number: half of a process's part.
+    /// Returns the divisor of the remaining tokens that limits the size of a block to half of a process's part: twice
+    /// the number of processes.
     pub(crate) fn share(&self) -> u64 {
         self.processes.load(Ordering::Relaxed).min(1 << 20) * 2
     }
 
-    /// Admits `n` by the first block of this version that has enough tokens and has not expired. `now` is read under
-    /// the lock.
+    /// Takes `n` tokens from the first block of this version that has enough tokens and has not expired, and returns
+    /// the decision of the block. `now` is read under the lock.
     pub(crate) fn take(
         &self,
         key: &str,
@@ -98,7 +100,7 @@ impl Leases {
         Some(block.decision)
     }
 
-    /// Stores tokens of a call at `sent`.
+    /// Stores the tokens that a call at the moment `sent` has taken ahead.
     pub(crate) fn keep(
         &self,
         key: &str,
@@ -120,7 +122,7 @@ impl Leases {
         self.shard(key).entry(key.to_owned()).or_default().push(block);
     }
 
-    /// Removes used and expired blocks at `now`, and returns those with tokens to give back.
+    /// Removes the blocks that are used up or have expired at `now`, and returns those with tokens to give back.
     pub(crate) fn expired(&self, now: Nanos) -> Vec<(String, Block)> {
         let mut expired = Vec::new();
         for shard in &self.shards {
@@ -137,14 +139,14 @@ impl Leases {
         expired
     }
 
-    /// How long tokens of these limits are valid, unless a window ends before.
+    /// Returns how long tokens of these limits are valid, unless a window ends before that.
     pub(crate) fn validity(&self, limits: &Limits) -> Duration {
         let most = limits.each().iter().filter_map(half_of_burst).min();
         most.map_or(self.ahead, |most| most.min(self.ahead))
     }
 
-    /// The most tokens of a block: what the slowest limit brings during their validity, and at least one. 0 if tokens
-    /// are never valid.
+    /// Returns the maximum number of tokens in a block: the number that the slowest limit brings during their validity,
+    /// but at least 1. Returns 0 if tokens are never valid.
     pub(crate) fn block(&self, limits: &Limits) -> u64 {
         let validity = self.validity(limits);
         if validity.is_zero() || limits.each().is_empty() {
@@ -154,7 +156,7 @@ impl Leases {
         brought.unwrap_or(0).clamp(1, 1 << 32)
     }
 
-    /// The limits that the store applies, which leave room for tokens that are used later.
+    /// Returns the limits that the store applies. They leave room for tokens that are used later.
     pub(crate) fn reserved(&self, limits: &Limits) -> Limits {
         let validity = self.validity(limits);
         Limits::new(limits.each().iter().map(|limit| reserved(limit, validity)))
@@ -167,7 +169,7 @@ impl Leases {
     }
 }
 
-/// The time in which a rate brings half of its burst.
+/// Returns the time in which a rate recovers half of its burst, or `None` for a limit that is not a rate.
 fn half_of_burst(limit: &Limit) -> Option<Duration> {
     let LimitKind::Gcra { burst } = limit.kind() else { return None };
     let quota = limit.quota();
@@ -175,7 +177,7 @@ fn half_of_burst(limit: &Limit) -> Option<Duration> {
     Some(Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX)))
 }
 
-/// The number of requests that a limit brings in this time, rounded down and rounded up.
+/// Returns the number of requests that a limit allows in this time, rounded down and rounded up.
 fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
     let quota = limit.quota();
     let whole = time.as_nanos() * u128::from(quota.count());
@@ -184,14 +186,14 @@ fn brought(limit: &Limit, time: Duration) -> (u64, u64) {
     (rounded(whole / period), rounded(whole.div_ceil(period)))
 }
 
-/// This limit, where the burst of a rate is reduced by what the rate brings in the time.
+/// Returns this limit. If it is a rate, its burst is reduced by the requests that the rate allows during `validity`.
 fn reserved(limit: &Limit, validity: Duration) -> Limit {
     let LimitKind::Gcra { burst } = limit.kind() else { return *limit };
     let smaller = burst.saturating_sub(brought(limit, validity).1).max(1);
     limit.with_burst(smaller).unwrap_or(*limit)
 }
 
-/// The time from `at` until the first of the windows ends; `Duration::MAX` without windows.
+/// Returns the time from `at` until the first of the windows ends, or `Duration::MAX` if no limit has windows.
 fn window_left(limits: &Limits, at: Nanos) -> Duration {
     let windows =
         limits.each().iter().filter(|limit| !matches!(limit.kind(), LimitKind::Gcra { .. }));

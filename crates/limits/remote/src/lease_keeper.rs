@@ -1,5 +1,5 @@
-//! The thread of a limiter that leases. The limiter takes tokens from the store ahead of requests, in blocks
-//! (`lease.rs`). The thread gives back expired tokens, and registers this process in the store.
+//! Runs the thread of a limiter that takes tokens from the store ahead of requests, in blocks (`lease.rs`). The thread
+//! gives back expired tokens, and registers this process in the store.
 
 use crate::core::Core;
 use crate::decide::{Reply, look, replace};
@@ -16,17 +16,18 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// How many times giving a block back is tried. An attempt fails if another process changes the state meanwhile.
+/// The maximum number of attempts to give a block back. An attempt fails if another process changes the state between
+/// its read and its write.
 const ATTEMPTS: usize = 8;
 
-/// A limiter's parts, with the thread that gives back expired tokens until this is dropped.
+/// The parts of a limiter, with the thread that gives back expired tokens until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct LeaseKeeper<C: LimitsOf<str> + 'static> {
     store: Remote,
     core: Core<C>,
-    /// This process's name among the processes that lease.
+    /// The random name of this limiter among those that lease with the same prefix.
     name: String,
-    /// Dropped to end the thread.
+    /// Ends the thread when it is dropped.
     _stop: Sender<()>,
 }
 
@@ -64,8 +65,8 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
         }
     }
 
-    /// Registers in the store that this process leases for `time` from now on; zero removes it. Gets the number of
-    /// processes that lease, which bounds the size of blocks.
+    /// Registers this process in the store as leasing for the next `time`; zero removes it. Stores the number of
+    /// leasing processes that the store returns, which limits the size of blocks.
     fn answer_roll_call(&self, leases: &Leases, time: Duration) {
         let arguments = vec![self.name.clone(), time.as_millis().to_string()];
         let call = Call { source: &ROLL_CALL, key: self.core.names.processes(), arguments };

@@ -1,12 +1,13 @@
-//! Decisions while the store is lost, and a process's own part of each limit for that time.
+//! How requests are decided while the store is lost, with this process's part of each limit.
 
 use nanopace_keyed::LimitsOf;
 use nanopace_limits::{Limit, LimitKind, Limits, Quota};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How requests are decided while the store is lost: it cannot be reached, does not respond in time, returns an
-/// error, or has no memory left to count them ([`StoreError::Full`](crate::StoreError::Full)).
+/// Decides what happens to requests while the store is lost. The store is lost if it cannot be reached, does not
+/// respond in time, returns an error, or has no memory left to count requests
+/// ([`StoreError::Full`](crate::StoreError::Full)).
 ///
 /// An error that concerns one key is not a loss of the store. With any setting,
 /// [`StoreError::Foreign`](crate::StoreError::Foreign) and [`StoreError::Contended`](crate::StoreError::Contended)
@@ -33,11 +34,11 @@ pub enum OnLoss {
     Deny,
     /// Requests are admitted, except those that are too large for the limits.
     Allow,
-    /// This process decides on requests, by its part of the limits. The number is the number of processes, 1 or more.
-    /// Each limit's rate and burst is divided by this number. A burst or a window's count that would be less than one
-    /// is one. The counts in the store are not known for these decisions. Moments, as in `NotUntil`, are then those of
-    /// this process's clock and not the store's. At most 65 536 keys are stored at a time, in full length, and new keys
-    /// beyond that number are rejected.
+    /// This process decides on requests by its part of the limits. The value is the number of processes, 1 or more.
+    /// Each limit's rate and burst are divided by it. A burst or a window's count that would be less than one is one.
+    /// The counts in the store are not known for these decisions. Moments such as that of `NotUntil` are then by this
+    /// process's clock instead of the store's. At most 65 536 keys are stored at a time, in full length. A new key
+    /// beyond that number is rejected.
     LocalShare(u32),
 }
 
@@ -70,7 +71,7 @@ impl<C: LimitsOf<str>> LimitsOf<str> for Share<C> {
     }
 }
 
-/// The limit divided by `parts`. A limit that cannot be divided further does not change.
+/// Returns the limit divided by `parts`, or the limit itself if it cannot be divided.
 fn part(limit: &Limit, parts: u64) -> Limit {
     divided(limit, parts).unwrap_or(*limit)
 }
@@ -88,8 +89,8 @@ fn divided(limit: &Limit, parts: u64) -> Option<Limit> {
     }
 }
 
-/// The whole number of requests for one part in each window. If that is less than one, one request in a window of as
-/// many periods as that takes.
+/// Returns a quota of the whole number of requests that one part may make in each window. If that is zero, returns one
+/// request in a window of several periods.
 fn window(quota: Quota, parts: u64) -> Option<Quota> {
     match quota.count() / parts {
         0 => slower(quota, 1, parts.div_ceil(quota.count())),

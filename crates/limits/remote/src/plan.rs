@@ -1,4 +1,4 @@
-//! Limits and states as strings, in the form of `script/decide.lua`.
+//! Converts limits and states to strings in the format of `script/decide.lua`, and back.
 
 use crate::error::UnsupportedLimit;
 use nanopace_limits::custom::LimitsState;
@@ -6,7 +6,7 @@ use nanopace_limits::{Limit, LimitKind, Limits};
 use nanopace_nanos::Nanos;
 use std::sync::Arc;
 
-/// Limits that a store supports.
+/// Limits that a store supports, with their strings for the script.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) limits: Arc<Limits>,
@@ -20,14 +20,14 @@ impl Plan {
         Ok(Self { text: limits.to_string(), laws, limits })
     }
 
-    /// Whether nothing is counted, because the costs are zero, or more than is ever admitted.
+    /// Returns whether nothing is counted, because all costs are zero, or one cost is more than its limit ever admits.
     pub(crate) fn counts_nothing(&self, costs: &[u64]) -> bool {
         costs.iter().all(|cost| *cost == 0)
             || costs.iter().zip(self.limits.each()).any(|(cost, limit)| *cost > limit.most())
     }
 }
 
-/// The letter of a limit's law, and its two numbers.
+/// Returns the letter of a limit's algorithm and its two numbers, as a string for the script.
 fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
     match law_in_doubles(limit) {
         None => Err(UnsupportedLimit::Log { limit: *limit }),
@@ -38,12 +38,12 @@ fn law(limit: &Limit) -> Result<String, UnsupportedLimit> {
     }
 }
 
-/// The letter of the law and its two numbers. For a rate, these are `r`, the interval and the most that may be owed.
-/// For windows of the clock, they are `f` or `s`, the length and the count. `None` if the state takes more than three
-/// numbers. Times are in microseconds.
+/// Returns the letter of a limit's algorithm and its two numbers. For a rate, these are `r`, the interval and the
+/// maximum debt. For windows of the clock, they are `f` or `s`, the length and the count. Times are in microseconds.
+/// Returns `None` if the state takes more than three numbers.
 ///
-/// The sums of a rate are rounded. So the most that may be owed is raised by a trillionth, but by no more than half a
-/// microsecond.
+/// The script's sums for a rate are rounded. So the maximum debt is raised by a factor of 10^-12, but by no more than
+/// half a microsecond.
 fn law_in_doubles(limit: &Limit) -> Option<(char, [f64; 2])> {
     let [period, count] = [double(limit.quota().period_ns()) / 1e3, double(limit.quota().count())];
     match limit.kind() {
@@ -62,10 +62,10 @@ fn double(number: u64) -> f64 {
     number as f64
 }
 
-/// The state of a limit.
+/// The state of a limit, as three numbers.
 type Numbers = [f64; 3];
 
-/// Writes the state of these limits at `now`. `None` if a store does not support one of the limits.
+/// Formats the state of these limits at `now`. Returns `None` if a store does not support one of the limits.
 pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Option<String> {
     let mut lines = vec![plan.text.clone()];
     for (place, (limit, numbers)) in plan.limits.export(state, now)?.into_iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn write_state(plan: &Plan, state: &LimitsState, now: Nanos) -> Optio
     Some(lines.join("\n"))
 }
 
-/// Parses limits and their state.
+/// Parses limits and their state from the string in the store.
 pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     let mut lines = text.split('\n');
     let limits: Limits = lines.next()?.parse().ok()?;
@@ -91,7 +91,7 @@ pub(crate) fn read_state(text: &str) -> Option<(Limits, LimitsState)> {
     Some((limits, state))
 }
 
-/// Parses a law, a state and the string of the limit.
+/// Parses the line of a replaced limit: its algorithm, its state and its string.
 fn replaced(line: &str) -> Option<(Limit, Numbers)> {
     let words: Vec<&str> = line.splitn(7, ' ').collect();
     let limit = words.get(6)?.parse().ok()?;
@@ -103,7 +103,7 @@ fn numbers(words: &str) -> Option<Numbers> {
     numbers.collect::<Option<Vec<f64>>>()?.try_into().ok()
 }
 
-/// Three numbers in the form of the script.
+/// Formats three numbers as the script does.
 fn words(numbers: Numbers) -> String {
     let word =
         |number| format!("{number:.12}").trim_end_matches('0').trim_end_matches('.').to_owned();

@@ -1,4 +1,4 @@
-//! A store and its address.
+//! A store, its address and its connections.
 
 use crate::error::RemoteError;
 use crate::settings::Settings;
@@ -6,7 +6,7 @@ use crate::store::Pool;
 use redis::Client;
 use std::sync::Arc;
 
-/// A store, Redis or Valkey, and the connections to it. Clones share them.
+/// A store (Redis or Valkey) and the connections to it. Clones share the connections.
 ///
 /// # Address
 ///
@@ -15,14 +15,14 @@ use std::sync::Arc;
 ///
 /// # Connections
 ///
-/// A thread makes connections, and makes them again when they are lost. No decision waits for a connection longer than
-/// [`Settings::timeout`].
+/// A background thread makes connections, and replaces those that are lost. No decision waits for a connection longer
+/// than [`Settings::timeout`].
 #[derive(Clone, Debug)]
 pub struct Remote {
     owner: Arc<Owner>,
 }
 
-/// Ends the thread when it is dropped with the last limiter.
+/// Ends the background thread when it is dropped, which happens with the last limiter.
 #[derive(Debug)]
 struct Owner {
     pool: Arc<Pool>,
@@ -35,27 +35,27 @@ impl Drop for Owner {
 }
 
 impl Remote {
-    /// Connects to the store.
+    /// Connects to the store, and waits until a connection works.
     ///
     /// # Errors
     /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Store`] if the store cannot be reached within two
-    /// seconds, or returns an error, and [`RemoteError::Thread`].
+    /// seconds, or returns an error, [`RemoteError::Thread`] if the background thread cannot be started.
     pub fn connect(url: &str) -> Result<Self, RemoteError> {
         let store = Self::lazy(url)?;
         store.owner.pool.wait_for_connection()?;
         Ok(store)
     }
 
-    /// Like [`connect`](Remote::connect), without waiting for the store. Until a connection is made, the store counts
+    /// Like [`connect`](Remote::connect), but does not wait for the store. Until a connection is made, the store counts
     /// as lost, and [`RemoteKeyed::trouble`](crate::RemoteKeyed::trouble) returns the reason.
     ///
     /// # Errors
-    /// [`RemoteError::Url`], [`RemoteError::Thread`].
+    /// [`RemoteError::Url`] for an invalid address, [`RemoteError::Thread`] if the background thread cannot be started.
     pub fn lazy(url: &str) -> Result<Self, RemoteError> {
         Self::lazy_with(url, Settings::default())
     }
 
-    /// Like [`lazy`](Remote::lazy), with other settings.
+    /// Like [`lazy`](Remote::lazy), with the given settings.
     ///
     /// # Errors
     /// As for [`lazy`](Remote::lazy).

@@ -1,12 +1,12 @@
-//! The scripts, and their calls.
+//! The scripts that run in the store, and their calls.
 //!
-//! They are scripts rather than functions of a library, because every store supports scripts, even stores that forbid
-//! functions. If a store does not have a script, the call is repeated with the script's source.
+//! They are scripts rather than functions of a library in the store, because every store supports scripts, even stores
+//! that forbid functions. If a store does not have a script, the call is repeated with the script's source.
 
 use redis::{Cmd, Script, cmd};
 use std::sync::LazyLock;
 
-/// A script and its digest, by which the store identifies it.
+/// A script and its SHA-1 digest, by which the store identifies it.
 #[derive(Debug)]
 pub(crate) struct Source {
     script: Script,
@@ -22,7 +22,7 @@ impl Source {
 /// Decides on a request.
 pub(crate) static DECIDE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/decide.lua")));
-/// Replaces a state that has not changed.
+/// Replaces a state unless it has changed.
 pub(crate) static REPLACE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/replace.lua")));
 /// Registers a process, and returns the number of processes.
@@ -41,12 +41,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The call by the digest, for a store that has the script.
+    /// Returns the call by the digest, for a store that already has the script.
     pub(crate) fn by_digest(&self) -> Cmd {
         self.with("EVALSHA", self.source.script.get_hash())
     }
 
-    /// The call with the source of the script, which stores the script.
+    /// Returns the call with the source of the script, which also stores the script.
     pub(crate) fn by_text(&self) -> Cmd {
         self.with("EVAL", self.source.text)
     }

@@ -1,4 +1,4 @@
-//! Statistics of a limiter.
+//! Counts the statistics of a limiter.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,21 +6,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Decisions, of all kinds.
+    /// The number of decisions of all kinds.
     pub decisions: u64,
-    /// Decisions by tokens that were taken ahead, without a call of the store.
+    /// The number of decisions by tokens that were taken ahead, without a call of the store.
     pub local: u64,
-    /// Decisions without the store, because it was lost.
+    /// The number of decisions without the store, because it was lost.
     pub degraded: u64,
-    /// Tokens that are taken ahead and not used yet. Other processes could have admitted that many more requests.
+    /// The number of tokens that were taken ahead and are not used yet. Without them, other processes could have
+    /// admitted up to this number of additional requests.
     pub leased: u64,
-    /// Tokens that the store may have counted, and that no request has used. These are the tokens of requests whose
-    /// response was lost, including the tokens that these requests would have taken ahead, and tokens that could not be
-    /// given back. At most this number of requests was rejected because of such tokens.
+    /// The number of tokens that the store may have counted and that no request has used. These are the tokens of
+    /// requests whose response was lost, including the tokens that these requests would have taken ahead, and tokens
+    /// that could not be given back. At most this number of requests was rejected because of such tokens.
     pub lost: u64,
 }
 
-/// The counters. Their accesses are relaxed: each counter is a figure that publishes nothing.
+/// The counters. Their accesses are relaxed, because no counter publishes anything.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     decisions: AtomicU64,
@@ -57,7 +58,8 @@ impl Counters {
     }
 }
 
-/// Tokens of a request that was sent and has no response yet. If this value is dropped, the tokens count as lost.
+/// The number of tokens of a request that was sent and has no response yet. If this value is dropped, the tokens count
+/// as lost.
 #[derive(Debug)]
 pub(crate) struct AtRisk<'a> {
     pub(crate) tokens: u64,

@@ -1,4 +1,4 @@
-//! The connections that threads share, and a thread that makes them.
+//! A pool of connections that threads share, and the thread that makes the connections.
 //!
 //! No decision makes a connection itself, so no decision waits for name resolution or a handshake.
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// The first and the longest pause between attempts to connect.
 const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
 
-/// A pool of connections. Its `Debug` shows no address.
+/// A pool of connections. Its `Debug` output contains no address.
 pub(crate) struct Pool {
     client: Client,
     settings: Settings,
@@ -66,7 +66,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// The parts for another pool of the same address.
+    /// Returns the client and the settings, for other connections to the same address.
     #[cfg(feature = "async")]
     pub(crate) fn parts(&self) -> (Client, Settings) {
         (self.client.clone(), self.settings)
@@ -79,19 +79,20 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Whether the store is known to be lost, so that it is not called.
+    /// Returns whether the store is known to be lost, so that it is not called.
     pub(crate) fn is_lost(&self) -> bool {
         self.breaker.is_open()
     }
 
-    /// Waits until there is a connection. If that takes too long, returns the last error.
+    /// Waits until there is a connection. If that takes more than twice the timeout of a connection, returns the last
+    /// error.
     pub(crate) fn wait_for_connection(&self) -> Result<(), StoreError> {
         let deadline = Instant::now() + self.settings.connect_timeout * 2;
         self.give_back(self.take(deadline)?, None);
         Ok(())
     }
 
-    /// The last error, if there has been no response since.
+    /// Returns the last error, or `None` if there has been a response since.
     pub(crate) fn trouble(&self) -> Option<StoreError> {
         self.lock().last_error.clone()
     }
@@ -101,12 +102,12 @@ impl Pool {
         self.call_by(call, self.deadline(), || ())
     }
 
-    /// The deadline of a decision that begins now.
+    /// Returns the deadline of a decision that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.patience.now()
     }
 
-    /// Calls a script; `sent` runs when the call is sent.
+    /// Calls a script. Runs `sent` just before the call is sent.
     pub(crate) fn call_by(
         &self,
         call: &Call,
@@ -151,7 +152,7 @@ impl Pool {
         asked
     }
 
-    /// Runs a call on a connection. A connection with a missing response must not be used again.
+    /// Runs a call on a connection. Drops the connection if the response is missing, because it must not be used again.
     fn ask_on(
         &self,
         mut link: Link,
@@ -183,7 +184,8 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Takes an idle connection, or waits for one. If there is no connection at all, the error is the reason.
+    /// Takes an idle connection, or waits for one. If there is no connection at all by the deadline, returns the reason
+    /// as the error.
     fn take(&self, deadline: Instant) -> Result<Link, StoreError> {
         let mut shared = self.lock();
         loop {
@@ -245,8 +247,8 @@ impl Pool {
         !shared.is_over
     }
 
-    /// Whether to make a connection. The first connection is made before a caller needs it. While the breaker is open,
-    /// the next connection is the probe.
+    /// Returns whether to make a connection. The first connection is made before a caller needs it. While the breaker
+    /// is open, a new connection tests whether the store responds again.
     fn is_wanted(&self, shared: &Shared) -> bool {
         let is_short = shared.waiting > 0 && shared.idle.is_empty();
         let has_room = shared.connections < self.settings.connections;
@@ -271,7 +273,7 @@ impl Pool {
         self.changed.notify_all();
     }
 
-    /// Sleeps, but not beyond the end of the pool.
+    /// Sleeps for `pause`, or until the pool ends.
     fn pause(&self, pause: Duration) {
         let deadline = Instant::now() + pause;
         let mut shared = self.lock();
@@ -290,7 +292,7 @@ impl Pool {
     }
 }
 
-/// A connection, and the timeout of its reads and writes.
+/// A connection, and the timeout that is set for its reads and writes.
 struct Link {
     connection: Connection,
     patience: Duration,

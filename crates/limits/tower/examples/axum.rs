@@ -1,5 +1,5 @@
-//! A server with three limits: all requests together, each address, and on `/search` each API key,
-//! where writing costs five.
+//! A server with three limits: one for all requests together, one for each address, and on `/search` one for each API
+//! key, where a write costs five.
 //!
 //! ```text
 //! cargo run -p nanopace-tower --example axum
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cost = |request: &Request<Body>| if request.method() == Method::GET { 1 } else { 5 };
     let by_key = LimitLayer::by_header(key, Keyed::new("10/min burst 6".parse()?)).cost(cost);
 
-    // The last layer is asked first.
+    // The layer that is added last decides first.
     let router = Router::new()
         .route("/search", get(async || "found\n").post(async || "written\n"))
         .layer(by_key)

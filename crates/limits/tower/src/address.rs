@@ -1,4 +1,4 @@
-//! The address of a client as a key: of the connection, or from header fields that proxies have written.
+//! The address of a client as a key, from the connection or from header fields that proxies have written.
 
 use crate::KeyOf;
 use http::header::{self, HeaderName};
@@ -11,7 +11,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefix(u8);
 
-/// The default is the network of one subscriber (RFC 6177), who has 2^64 addresses to choose from for each request.
+/// The default is 64 bits: the network of one subscriber (RFC 6177), who can choose from 2^64 addresses for each
+/// request.
 impl Default for Prefix {
     fn default() -> Prefix {
         Prefix(64)
@@ -23,8 +24,8 @@ impl Prefix {
         Prefix(bits.min(128))
     }
 
-    /// The address with the other bits zero. An IPv4 address stays whole, even one that a dual-stack socket has mapped
-    /// into IPv6 (RFC 4291, section 2.5.5.2).
+    /// Returns the address with all bits after the prefix set to zero. An IPv4 address is returned unchanged, even one
+    /// that a dual-stack socket has mapped into IPv6 (RFC 4291, section 2.5.5.2).
     fn of(self, address: IpAddr) -> IpAddr {
         match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -53,7 +54,7 @@ impl Prefix {
 /// let tonic = Peer::of(TcpConnectInfo::remote_addr);
 /// ```
 ///
-/// A missing address is the fault of the server: the status is 500 then, unless
+/// If the address is missing, the server is at fault: the status of the response is 500, unless
 /// [`without_key`](crate::LimitLayer::without_key) is set.
 ///
 /// If there is a proxy in front of the server, this is the address of the proxy, and all clients share one limit. Use
@@ -72,7 +73,7 @@ impl<F: Clone, T> Clone for Peer<F, T> {
 }
 
 impl<F, T> Peer<F, T> {
-    /// A source of keys that takes the address from the extension of type `T` with this function.
+    /// Creates a source of keys that gets the address from the extension of type `T` with this function.
     #[must_use]
     pub fn of<A>(address: F) -> Peer<F, T>
     where
@@ -82,9 +83,9 @@ impl<F, T> Peer<F, T> {
         Peer { address, prefix: Prefix::default(), extension: PhantomData }
     }
 
-    /// Sets the number of leading bits of an IPv6 address that identify a client, 0 to 128; more are taken as 128.
-    /// The default is 64, because one subscriber has at least 2^64 addresses, and can send each request from another
-    /// one. An IPv4 address is always taken whole.
+    /// Sets the number of leading bits of an IPv6 address that identify a client, from 0 to 128. A larger number counts
+    /// as 128. The default is 64, because one subscriber has at least 2^64 addresses, and can send each request from a
+    /// different one. An IPv4 address is always used as a whole.
     #[must_use]
     pub fn ipv6_prefix(self, bits: u8) -> Peer<F, T> {
         Peer { prefix: Prefix::new(bits), ..self }
@@ -114,10 +115,10 @@ where
 /// # Why the number of proxies is needed
 ///
 /// Each proxy adds to the end of the field the address that *it* was called from. A client may send the field too, with
-/// any address in it, and the proxies keep that address in front of theirs. So only the entries of your own proxies are
-/// true: the last `proxies` of them, of which the first is the client. A server that takes the very first entry lets
-/// each client choose its own key, and has no limit. The same happens if the number is too large. If the number is too
-/// small, the key is the address of a proxy, and its clients share one limit.
+/// any address in it, and the proxies add their entries after that address. So only the last `proxies` entries, which
+/// your own proxies have written, can be trusted. The first of these is the client. A server that uses the very first
+/// entry lets each client choose its own key, which removes the limit. The same happens if the number is too large. If
+/// the number is too small, the key is the address of a proxy, and its clients share one limit.
 ///
 /// Clients must not be able to reach the server past the proxies, for the same reason.
 ///
@@ -144,16 +145,16 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// For a server that clients reach through `proxies` proxies, which write `X-Forwarded-For`. With 0 proxies, no
-    /// request has a key.
+    /// Creates a source of keys for a server that clients reach through `proxies` proxies, which write
+    /// `X-Forwarded-For`. With 0 proxies, no request has a key.
     #[must_use]
     pub fn behind(proxies: usize) -> Forwarded {
         let field = HeaderName::from_static("x-forwarded-for");
         Forwarded { proxies, field, prefix: Prefix::default() }
     }
 
-    /// Sets another field of the proxies: a list of addresses, or [`FORWARDED`](header::FORWARDED), whose entries are
-    /// those of RFC 7239. Other fields are ignored, because the proxies pass them on unchanged.
+    /// Sets the field that the proxies write: a list of addresses, or [`FORWARDED`](header::FORWARDED) with entries as
+    /// in RFC 7239. Other fields are ignored, because the proxies pass them on unchanged.
     #[must_use]
     pub fn in_field(self, field: HeaderName) -> Forwarded {
         Forwarded { field, ..self }
@@ -166,7 +167,8 @@ impl Forwarded {
         Forwarded { prefix: Prefix::new(bits), ..self }
     }
 
-    /// The entry of the first proxy. Only the proxies have written after it, so the search starts from the end.
+    /// Returns the entry of the first proxy. Everything after it was written by proxies, so the search starts at the
+    /// end.
     fn entry<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         let values = headers.get_all(&self.field).iter().rev();
         let last = if self.field == header::FORWARDED { last_unquoted } else { last_of_all };
@@ -189,7 +191,7 @@ impl<B> KeyOf<B> for Forwarded {
     }
 }
 
-/// The parts of a string, from the last to the first.
+/// Returns the parts of a string between separators, from the last to the first.
 fn from_the_end(
     text: &[u8],
     separator: u8,
@@ -208,8 +210,8 @@ fn last_of_all(text: &[u8], separator: u8) -> Option<usize> {
     text.iter().rposition(|byte| *byte == separator)
 }
 
-/// The last separator that is not in a quoted string (RFC 9110, section 5.6.4). Open quotes before a proxy's entry do
-/// not matter, because a proxy closes all its own quotes.
+/// Returns the position of the last separator that is not in a quoted string (RFC 9110, section 5.6.4). Open quotes
+/// before a proxy's entry do not matter, because a proxy closes all its own quotes.
 fn last_unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut is_quoted = false;
     (0..text.len()).rev().find(|&place| {
@@ -222,7 +224,7 @@ fn is_escaped(text: &[u8], place: usize) -> bool {
     text[..place].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// The value of the parameter `for`, without its quotes.
+/// Returns the value of the parameter `for` without its quotes.
 fn parameter_for(entry: &str) -> Option<&str> {
     let parameters = from_the_end(entry.as_bytes(), b';', last_unquoted);
     let parameters = parameters.filter_map(|parameter| std::str::from_utf8(parameter).ok());
@@ -231,7 +233,7 @@ fn parameter_for(entry: &str) -> Option<&str> {
     Some(value.trim().trim_matches('"'))
 }
 
-/// An address, with a port or without one, an IPv6 address in brackets or without them.
+/// Parses an address with or without a port. An IPv6 address may be in brackets.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let with_port = || text.parse::<SocketAddr>().map(|address| address.ip());

@@ -1,4 +1,4 @@
-//! Responses to rejected requests.
+//! Creates the responses to rejected requests.
 
 use crate::Rejection;
 use http::header::CONTENT_TYPE;
@@ -8,8 +8,8 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 /// Makes responses to rejected requests, with a body of type `R`. Every function from `(&Rejection, &Parts)` to
 /// `Response<R>` implements this trait.
 ///
-/// The layer adds the header fields itself: `Retry-After`, `RateLimit` and `RateLimit-Policy`. It does not change a
-/// `Retry-After` that the response has set.
+/// The layer adds the header fields `Retry-After`, `RateLimit` and `RateLimit-Policy` to the response. It does not
+/// change a `Retry-After` that is already set.
 ///
 /// ```
 /// use http::Response;
@@ -25,19 +25,19 @@ use http::{HeaderValue, Method, Response, StatusCode, Version};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait Answer<R> {
-    /// The response to a rejected request. `request` has everything except the body.
+    /// Returns the response to a rejected request. `request` contains everything except the body.
     fn answer(&self, rejection: &Rejection, request: &Parts) -> Response<R>;
 }
 
-/// The default: plain text with the [status](Rejection::status) of the rejection, or the response of [`OnlyGrpc`] if
-/// the request is a gRPC request.
+/// The default response: plain text with the [status](Rejection::status) of the rejection, or the response of
+/// [`OnlyGrpc`] if the request is a gRPC request.
 ///
 /// A request counts as a gRPC request if it is a `POST` over HTTP/2 or later whose content type is `application/grpc`,
 /// in any case, alone or followed by `;` or `+`. Requests of gRPC-Web get the plain text, because their clients read
 /// the HTTP status.
 ///
 /// The body type of the response has to implement `From<String>`, as axum's body type does. Tonic's body type does not:
-/// a server with tonic alone uses [`LimitLayer::grpc`](crate::LimitLayer::grpc).
+/// use [`LimitLayer::grpc`](crate::LimitLayer::grpc) for a server with tonic alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextOrGrpc;
 
@@ -87,7 +87,7 @@ impl<R, F: Fn(&Rejection, &Parts) -> Response<R>> Answer<R> for F {
 
 const GRPC: &[u8] = b"application/grpc";
 
-/// The content type of a gRPC request.
+/// Returns the content type of a gRPC request, or `None` for any other request.
 fn grpc_type(request: &Parts) -> Option<HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE)?;
     let (kind, rest) = content_type.as_bytes().split_at_checked(GRPC.len())?;
@@ -110,7 +110,7 @@ fn grpc<R>(rejection: &Rejection, content_type: HeaderValue, body: R) -> Respons
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, content_type);
     headers.insert("grpc-status", grpc_status(rejection.status()).into());
-    // The texts are ASCII without `%`, so nothing has to be encoded.
+    // The messages are ASCII without `%`, so they need not be encoded.
     if let Ok(message) = HeaderValue::try_from(rejection.to_string()) {
         headers.insert("grpc-message", message);
     }

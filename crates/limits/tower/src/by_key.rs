@@ -1,4 +1,4 @@
-//! Limits for each key of the requests, and the keys of requests.
+//! Limits by key: finds the key of a request, and decides by the key's limits.
 
 use crate::decide::outcome;
 use crate::{Decide, Decided, Deciding, Rejection, Verdict};
@@ -10,9 +10,9 @@ use std::hash::{BuildHasher, Hash};
 
 /// Finds the key of a request.
 ///
-/// Implementations are the name of a header field, whose value is the key ([`HeaderName`]); the sender's address
-/// ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and every function from `&Request<B>` to `Option<K>`. Your
-/// own implementation can borrow the key from the request, so that a known key is not copied:
+/// It is implemented for [`HeaderName`], with the value of the field as the key; for the sender's address
+/// ([`Peer`](crate::Peer), [`Forwarded`](crate::Forwarded)); and for every function from `&Request<B>` to `Option<K>`.
+/// Your own implementation can borrow the key from the request, so that a known key is not copied:
 ///
 /// ```
 /// use http::Request;
@@ -35,17 +35,19 @@ use std::hash::{BuildHasher, Hash};
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait KeyOf<B> {
-    /// The status of the response to a request without a key. By default it says that the client is at fault.
+    /// The status of the response to a request without a key. The default is 400, which means that the client is at
+    /// fault.
     const MISSING: StatusCode = StatusCode::BAD_REQUEST;
 
     /// The type of a key. Its owned form is stored for each counted key.
     type Key: ToOwned + ?Sized;
 
-    /// The key of the request, if it has one.
+    /// Returns the key of the request, or `None` if it has no key.
     fn key_of<'r>(&'r self, request: &'r Request<B>) -> Option<Cow<'r, Self::Key>>;
 }
 
-/// The key is the value of the field, the first if there are several. A value must be visible ASCII.
+/// The key is the value of the field, or the first value if there are several. A value that is not visible ASCII is not
+/// a key.
 impl<B> KeyOf<B> for HeaderName {
     type Key = str;
 
@@ -71,26 +73,26 @@ where
 /// [`LimitLayer::without_key`](crate::LimitLayer::without_key).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WithoutKey<K> {
-    /// The request is rejected. This is the default, because otherwise a client could omit its key, and nobody would
-    /// notice that a server does not provide the addresses of its peers.
+    /// The request is rejected. This is the default, because otherwise a client could escape its limits by omitting its
+    /// key, and a server that does not provide the addresses of its peers would go unnoticed.
     #[default]
     Reject,
     /// The request is admitted, and not counted.
     LetIn,
-    /// The request gets this key, which all requests without a key share.
+    /// The request is counted for this key, which all requests without a key share.
     Common(K),
 }
 
-/// Limits by key for a layer, with keys that are owned as `K`: a [`Keyed`] of this process, and with the feature
-/// `remote` an `AsyncRemoteKeyed`, which many processes share through a store.
+/// Marks limits by key that a layer can use, with `K` as the owned type of keys: a [`Keyed`] of this process, or, with
+/// the feature `remote`, an `AsyncRemoteKeyed`, which many processes share through a store.
 pub trait LimitsByKey<K> {}
 
 /// Decides on a request by its key.
 pub trait DecideKey<Q: ?Sized> {
-    /// A decision that is not made yet.
+    /// The future of a decision that is not made at once.
     type Later: Future<Output = Decided>;
 
-    /// Admits or rejects a request of that key with that cost.
+    /// Admits or rejects a request for this key with this cost.
     fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later>;
 }
 
@@ -112,7 +114,7 @@ where
     }
 }
 
-/// Limits for each key of the requests: see [`LimitLayer::by_key`](crate::LimitLayer::by_key).
+/// Limits for each key of the requests. [`LimitLayer::by_key`](crate::LimitLayer::by_key) creates a layer with them.
 #[derive(Clone, Debug)]
 pub struct ByKey<F, K, L = Keyed<K>> {
     key: F,
@@ -121,7 +123,7 @@ pub struct ByKey<F, K, L = Keyed<K>> {
 }
 
 impl<F, K, L: LimitsByKey<K>> ByKey<F, K, L> {
-    /// Limits for each key that `key` finds. A request without a key is rejected.
+    /// Creates limits for each key that `key` finds. A request without a key is rejected.
     #[must_use]
     pub fn new(key: F, limits: L) -> Self {
         ByKey { key, limits, without_key: WithoutKey::default() }
@@ -175,7 +177,7 @@ mod remote {
         C: LimitsOf<str> + Send + Sync + 'static,
         Q: ToString + ?Sized,
     {
-        /// A box costs nothing compared with a call over the network.
+        /// The cost of a box is negligible compared with a call over the network.
         type Later = Pin<Box<dyn Future<Output = Decided> + Send>>;
 
         fn decide_key(&self, key: &Q, cost: u64) -> Deciding<Self::Later> {

@@ -1,17 +1,17 @@
-//! Decisions on requests, and the costs of requests.
+//! The traits for decisions on requests and for the costs of requests.
 
 use crate::{Rejection, Verdict};
 use http::Request;
 use nanopace_limits::Limiter;
 use std::future::{Future, Ready};
 
-/// An admitted or rejected request. `None` if it was admitted without being counted.
+/// The result of a decision. `Ok` means that the request is admitted, with `None` if it was not counted.
 pub type Decided = Result<Option<Verdict>, Rejection>;
 
 /// A decision, or a future that returns one.
 #[derive(Debug)]
 pub enum Deciding<F> {
-    /// The decision is made.
+    /// The decision is made already.
     Now(Decided),
     /// This future makes the decision.
     Later(F),
@@ -20,8 +20,8 @@ pub enum Deciding<F> {
 /// Decides on requests. A [`Limiter`] decides on all requests together, [`ByKey`](crate::ByKey) on the requests of each
 /// key.
 ///
-/// An implementation that decides at once needs no future: its [`Later`](Decide::Later) is a [`Ready`], which is
-/// never made.
+/// An implementation that always decides at once needs no future: its [`Later`](Decide::Later) is a [`Ready`], which is
+/// never created.
 ///
 /// ```
 /// use http::Request;
@@ -35,10 +35,10 @@ pub enum Deciding<F> {
 /// # Ok::<(), nanopace_tower::LimitsError>(())
 /// ```
 pub trait Decide<B> {
-    /// A decision that is not made yet.
+    /// The future of a decision that is not made at once.
     type Later: Future<Output = Decided>;
 
-    /// Admits or rejects a request with that cost.
+    /// Admits or rejects a request with this cost.
     fn decide_on(&self, request: &Request<B>, cost: u64) -> Deciding<Self::Later>;
 }
 
@@ -56,13 +56,14 @@ pub(crate) fn outcome(verdict: Verdict) -> Decided {
     if verdict.decision().is_allowed() { Ok(Some(verdict)) } else { Err(Rejection::Limit(verdict)) }
 }
 
-/// The cost of a request, for each of the limits. Every function from `&Request<B>` to `u64` implements this trait.
+/// Computes the cost of a request, which is the same for each of the limits. Every function from `&Request<B>` to `u64`
+/// implements this trait.
 pub trait Cost<B> {
-    /// The cost of this request. A request that costs nothing is always admitted.
+    /// Returns the cost of this request. A request that costs nothing is always admitted.
     fn cost(&self, request: &Request<B>) -> u64;
 }
 
-/// Each request costs 1: the default.
+/// The default cost: each request costs 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct One;
 

@@ -1,4 +1,4 @@
-//! The layer: which requests are limited, how, and the responses to rejected ones.
+//! The layer, with its settings: the limits, the cost of requests, and the responses to rejected requests.
 
 use crate::service::Settings;
 use crate::{
@@ -9,14 +9,14 @@ use http::{HeaderName, Request, Response};
 use std::net::IpAddr;
 use tower_layer::Layer;
 
-/// Puts limits in front of a service: a [`Layer`] that makes [`LimitService`]s. All services of a layer and its clones
-/// share the limits.
+/// A [`Layer`] that puts limits in front of a service: it makes [`LimitService`]s. All services of a layer and its
+/// clones share the limits.
 #[derive(Clone, Debug)]
 pub struct LimitLayer<D, C = One, A = TextOrGrpc>(Settings<D, C, A>);
 
 impl<D> LimitLayer<D> {
-    /// Limits by an implementation of [`Decide`](crate::Decide). A [`Limiter`](crate::Limiter) limits all requests
-    /// together.
+    /// Creates a layer that decides with an implementation of [`Decide`](crate::Decide). A [`Limiter`](crate::Limiter)
+    /// limits all requests together.
     #[must_use]
     pub fn new(decide: D) -> Self {
         let fields = Fields::default();
@@ -25,13 +25,13 @@ impl<D> LimitLayer<D> {
 }
 
 impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
-    /// Limits for each key that `key` finds: any [`KeyOf`](crate::KeyOf).
+    /// Creates a layer with limits for each key that `key`, any implementation of [`KeyOf`](crate::KeyOf), finds.
     #[must_use]
     pub fn by_key(key: F, limits: L) -> Self {
         LimitLayer::new(ByKey::new(key, limits))
     }
 
-    /// Limits for each key that the function returns.
+    /// Creates a layer with limits for each key that the function returns.
     ///
     /// ```
     /// use axum::body::Body;
@@ -57,10 +57,10 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
 }
 
 impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
-    /// Limits for each value of a header field.
+    /// Creates a layer with limits for each value of a header field.
     ///
-    /// Before this layer, check that the client may use its key: otherwise a client can get more limits by sending more
-    /// keys. A key is stored in full length, for as long as it counts.
+    /// Check before this layer that the client may use its key. Otherwise a client can escape its limit by sending
+    /// other keys. A key is stored in full length, for as long as it counts.
     #[must_use]
     pub fn by_header(name: HeaderName, limits: L) -> Self {
         LimitLayer::by_key(name, limits)
@@ -68,8 +68,8 @@ impl<L: LimitsByKey<String>> LimitLayer<ByKey<HeaderName, String, L>> {
 }
 
 impl<F, L: LimitsByKey<IpAddr>> LimitLayer<ByKey<F, IpAddr, L>> {
-    /// Limits for each sender by its address: [`Peer`](crate::Peer) or, after proxies,
-    /// [`Forwarded`](crate::Forwarded).
+    /// Creates a layer with limits for each sender, identified by its address: [`Peer`](crate::Peer) or, if clients
+    /// connect through proxies, [`Forwarded`](crate::Forwarded).
     #[must_use]
     pub fn by_address(address: F, limits: L) -> Self {
         LimitLayer::by_key(address, limits)
@@ -86,7 +86,8 @@ impl<F, K, L: LimitsByKey<K>, C, A> LimitLayer<ByKey<F, K, L>, C, A> {
 }
 
 impl<D, C, A> LimitLayer<D, C, A> {
-    /// Sets the cost of a request: 1 by default. A request that costs nothing is always admitted.
+    /// Sets the function that returns the cost of a request, which is 1 by default. A request that costs nothing is
+    /// always admitted.
     ///
     /// ```
     /// use axum::body::Body;
@@ -106,8 +107,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         LimitLayer(Settings { decide, cost, answer, fields })
     }
 
-    /// Sets the response to a rejected request, instead of [`TextOrGrpc`]: see [`Answer`](crate::Answer). The layer
-    /// adds the header fields.
+    /// Sets the function that makes the response to a rejected request, instead of [`TextOrGrpc`]. See
+    /// [`Answer`](crate::Answer). The layer adds the header fields.
     #[must_use]
     pub fn answer<G, R>(self, answer: G) -> LimitLayer<D, C, G>
     where
@@ -116,8 +117,8 @@ impl<D, C, A> LimitLayer<D, C, A> {
         self.answered_by(answer)
     }
 
-    /// Responds to every rejected request with a gRPC response, instead of [`TextOrGrpc`]: for a server with tonic
-    /// alone, whose responses cannot be made from strings.
+    /// Responds to every rejected request with a gRPC response, instead of [`TextOrGrpc`]. Use this for a server with
+    /// tonic alone, whose responses cannot be made from strings.
     #[must_use]
     pub fn grpc(self) -> LimitLayer<D, C, OnlyGrpc> {
         self.answered_by(OnlyGrpc)
@@ -128,8 +129,7 @@ impl<D, C, A> LimitLayer<D, C, A> {
         LimitLayer(Settings { decide, cost, answer, fields })
     }
 
-    /// Sets which responses have the header fields `RateLimit` and `RateLimit-Policy`. By default all responses have
-    /// them.
+    /// Sets which responses contain the header fields `RateLimit` and `RateLimit-Policy`. By default, all responses do.
     #[must_use]
     pub fn fields(self, fields: Fields) -> Self {
         LimitLayer(Settings { fields, ..self.0 })

@@ -1,4 +1,4 @@
-//! Why a request was rejected, and the text for its sender.
+//! The reason why a request was rejected, and the message for its sender.
 
 use crate::Verdict;
 use http::StatusCode;
@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Why a request was rejected. Its text is meant for the sender, and reveals nothing about the server.
+/// The reason why a request was rejected. Its message is meant for the sender, and reveals nothing about the server.
 ///
 /// ```
 /// use http::StatusCode;
@@ -22,18 +22,19 @@ use std::time::Duration;
 pub enum Rejection {
     /// The limits rejected the request.
     Limit(Verdict),
-    /// The key of the request could not be counted.
+    /// The request was rejected because of its key: the key has no limits, there are too many keys, or its limits could
+    /// not be checked.
     Key(KeyRejected),
-    /// The limits in a store could not decide on the request.
+    /// The limits in the store could not decide on the request.
     #[cfg(feature = "remote")]
     #[cfg_attr(docsrs, doc(cfg(feature = "remote")))]
     Remote(nanopace_remote::RemoteRejected),
-    /// The request has no key. The status says whether the client (4xx) or the server (5xx) is at fault.
+    /// The request has no key. The status shows whether the client (4xx) or the server (5xx) is at fault.
     NoKey(StatusCode),
 }
 
 impl Rejection {
-    /// The status of the response, of RFC 9110 and RFC 6585.
+    /// Returns the status of the response, as defined in RFC 9110 and RFC 6585.
     ///
     /// | rejected because | status |
     /// |---|---|
@@ -60,7 +61,7 @@ impl Rejection {
         }
     }
 
-    /// The decision, and its limits. `None` without a decision.
+    /// Returns the decision with its limits, or `None` if the limits made no decision.
     #[must_use]
     pub fn verdict(&self) -> Option<&Verdict> {
         match self {
@@ -69,8 +70,8 @@ impl Rejection {
         }
     }
 
-    /// The time after which the same request is admitted, if no other request is admitted before it. `None` if that
-    /// time is not known, or never comes.
+    /// Returns the time after which the same request is admitted, if no other request is admitted before it. Returns
+    /// `None` if that time is not known, or if the request is never admitted.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.verdict()?.decision().retry()

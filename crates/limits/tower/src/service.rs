@@ -1,4 +1,4 @@
-//! The limited service, and its future responses.
+//! The service with limits, and the future of its responses.
 
 use crate::{Answer, Cost, Decide, Decided, Deciding, Rejection, Verdict};
 use http::header::RETRY_AFTER;
@@ -13,14 +13,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tower_service::Service;
 
-/// Which responses have the fields `RateLimit` and `RateLimit-Policy` (`draft-ietf-httpapi-ratelimit-headers-10`). The
-/// fields name each limit by its string. [`LimitLayer::fields`](crate::LimitLayer::fields) sets this.
+/// Selects the responses that contain the header fields `RateLimit` and `RateLimit-Policy`
+/// (`draft-ietf-httpapi-ratelimit-headers-10`). In the fields, the name of each limit is its string.
+/// [`LimitLayer::fields`](crate::LimitLayer::fields) sets this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fields {
-    /// All responses: a client sees how much it has left.
+    /// All responses, so that clients can read how much is left.
     #[default]
     Always,
-    /// Responses to rejected requests.
+    /// Responses to rejected requests only.
     WhenRejected,
     /// No response. `Retry-After` is still sent.
     Never,
@@ -36,7 +37,7 @@ pub(crate) struct Settings<D, C, A> {
 }
 
 impl<D, C, A> Settings<D, C, A> {
-    /// The whole response to a rejected request.
+    /// Returns the complete response to a rejected request, with its header fields.
     pub(crate) fn reject<R>(&self, rejection: &Rejection, request: &Parts) -> Response<R>
     where
         A: Answer<R>,
@@ -58,8 +59,8 @@ impl<D, C, A> Settings<D, C, A> {
 /// A service with limits in front of it, made by [`LimitLayer`](crate::LimitLayer). Its clones share the limits.
 ///
 /// The service is ready when the inner service is, and decides on a request when it is called. A rejected request never
-/// reaches the inner service. While a store decides, the request waits with the inner service that was ready, and a
-/// clone of the inner service takes its place.
+/// reaches the inner service. While a store decides, the request waits together with the inner service that was ready,
+/// and this service continues with a clone of it.
 ///
 /// ```
 /// use http::{Request, Response};
@@ -121,7 +122,8 @@ where
                 LimitFuture::decided(&self.settings, decided, &mut self.inner, request)
             }
             Deciding::Later(decision) => {
-                // This inner service, which is ready, waits for the decision. A clone of it takes its place.
+                // The inner service that is ready waits with the request for the decision. A clone replaces it in this
+                // service.
                 let other = self.inner.clone();
                 let inner = mem::replace(&mut self.inner, other);
                 LimitFuture::deciding(Arc::clone(&self.settings), decision, inner, request)
@@ -131,8 +133,8 @@ where
 }
 
 pin_project! {
-    /// The future response of a [`LimitService`](crate::LimitService): the inner service's, or the one to a rejected
-    /// request.
+    /// The future of a response of a [`LimitService`](crate::LimitService): either the inner service's response, or the
+    /// response to a rejected request.
     pub struct LimitFuture<S, D, C, A, B>
     where
         S: Service<Request<B>>,
@@ -157,7 +159,7 @@ pin_project! {
             waits: Option<(S, Request<B>)>,
             settings: Arc<Settings<D, C, A>>,
         },
-        /// The request is admitted. `told` is the decision for the header fields of its response.
+        /// The request is admitted. `told` is the decision that the header fields of its response describe.
         LetIn { #[pin] future: S::Future, told: Option<Verdict> },
         Rejected { answer: Ready<S::Response> },
     }

@@ -1,10 +1,10 @@
-//! A decision on a request, and its limits.
+//! A decision on a request, with the limits that made it.
 
 use http::{HeaderMap, HeaderValue};
 use nanopace_limits::{Decision, Limits};
 use std::sync::Arc;
 
-/// A decision, and the limits that made it.
+/// A decision on a request, with the limits that made it.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     decision: Decision,
@@ -12,25 +12,27 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// A decision by these limits. Without limits the response has no header fields about it.
+    /// Combines a decision with the limits that made it. Without limits, the response has no header fields about the
+    /// decision.
     #[must_use]
     pub fn new(decision: Decision, limits: Option<Arc<Limits>>) -> Verdict {
         Verdict { decision, limits }
     }
 
-    /// The decision.
+    /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// The limits, if they are known.
+    /// Returns the limits, or `None` if they are not known.
     #[must_use]
     pub fn limits(&self) -> Option<&Limits> {
         self.limits.as_deref()
     }
 
-    /// Adds `RateLimit` and `RateLimit-Policy`. Both are lists, so every layer adds its own.
+    /// Adds the header fields `RateLimit` and `RateLimit-Policy`. Both are lists, so every layer appends its own
+    /// values.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
         let Some(limits) = &self.limits else { return };
         let Some(limit) = limits.each().get(self.decision.which()) else { return };

@@ -64,7 +64,7 @@ fn is_negative(word: &OsStr) -> bool {
     number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-/// Whether this word is an option whose value is the next word.
+/// Returns whether this word is an option whose value is the next word.
 fn takes_next(word: &OsStr) -> bool {
     let name = word.to_str().map(|word| word.trim_start_matches('-')).unwrap_or_default();
     let is_option = word.as_encoded_bytes().starts_with(b"-") && !name.is_empty();
@@ -80,7 +80,7 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// Splits a line into words as a shell does, up to a pipe, a redirection, or a description after a gap.
+    /// Splits a line into words as a shell does, up to a pipe, a redirection, or a description after several spaces.
     fn words(line: &str) -> Vec<String> {
         let command = line.split(" | ").next().unwrap_or_default();
         let command = command.split(" > ").next().unwrap_or_default();

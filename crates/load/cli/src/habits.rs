@@ -70,12 +70,12 @@ fn joined(option: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// Whether a word looks like a URL. No command's name contains any of these characters.
+/// Returns whether a word looks like a URL. No command's name contains any of these characters.
 fn looks_like_url(word: &OsStr) -> bool {
     word.as_encoded_bytes().iter().any(|byte| b":/.".contains(byte))
 }
 
-/// Whether this word is an option whose value is the next word.
+/// Returns whether this word is an option whose value is the next word.
 fn takes_next(command: &Command, word: &OsStr) -> bool {
     let Some(word) = word.to_str().and_then(|word| word.strip_prefix('-')) else { return false };
     match word.strip_prefix('-') {

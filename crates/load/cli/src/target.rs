@@ -58,13 +58,13 @@ impl Target {
         Ok(Target { address, answerer, certificate })
     }
 
-    /// The URL of the target.
+    /// Returns the URL of the target.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.certificate.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/", self.address)
     }
 
-    /// The certificate that clients must trust, in PEM, if the target uses TLS.
+    /// Returns the certificate that clients must trust, in PEM, if the target uses TLS.
     pub(crate) fn certificate_pem(&self) -> Option<&str> {
         self.certificate.as_deref()
     }

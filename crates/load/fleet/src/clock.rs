@@ -5,7 +5,7 @@ use nanopace::{Clock, Nanos, TscClock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Tells the time of a run, in nanoseconds since the run began. The clock never goes back, and runs slightly faster or
+/// The clock of a run, which counts nanoseconds since the run began. It never goes back, and runs slightly faster or
 /// slower than the machine's clock. It makes a step only after the machine's clock or the store's clock has made one.
 #[derive(Clone, Debug)]
 pub(crate) struct RunClock<C = TscClock>(Arc<Inner<C>>);
@@ -24,8 +24,8 @@ struct Mapping {
     base_ns: u64,
     /// The time of the run at `base_ns`, in nanoseconds.
     run_ns: u64,
-    /// How much faster the run's clock is than the machine's clock, in parts of 10^9. At -10^9, the run's clock does
-    /// not advance.
+    /// The rate by which the run's clock is faster than the machine's clock, in parts of 10^9. At -10^9, the run's
+    /// clock does not advance.
     faster_ppb: i64,
 }
 
@@ -79,7 +79,8 @@ impl<C: Clock> RunClock<C> {
         self.0.mapping.store(Mapping { base_ns: now_ns + early_ns, run_ns, faster_ppb: 0 });
     }
 
-    /// Whether the clock stood still at a time of the machine's clock, because the store's time had not caught up.
+    /// Returns whether the run's clock did not advance at a time of the machine's clock, because the store's time had
+    /// not caught up.
     fn stood(&self, base_ns: u64) -> bool {
         base_ns < self.0.mapping.load().base_ns
     }
@@ -118,8 +119,8 @@ impl Sample {
         self.sent_ns + self.round_trip_ns() / 2
     }
 
-    /// Whether both clocks have advanced by the same time between this round trip and a later one, within the accuracy
-    /// of the measurements.
+    /// Returns whether both clocks have advanced by the same time between this round trip and a later one, within the
+    /// accuracy of the measurements.
     fn agrees(&self, later: &Sample) -> bool {
         let passed_ns = later.middle_ns().saturating_sub(self.middle_ns());
         let of_store_ns = later.store_us.saturating_sub(self.store_us).saturating_mul(1_000);
@@ -127,19 +128,19 @@ impl Sample {
         of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
-    /// The time of the machine's clock in the middle of the round trip, and the time of the run then.
+    /// Returns the time of the machine's clock in the middle of the round trip, and the time of the run then.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
 
-    /// How far the store's clock is ahead of this clock.
+    /// Returns the time by which the store's clock is ahead of `clock`, in nanoseconds.
     fn ahead_ns<C: Clock>(&self, clock: &RunClock<C>, origin_us: i64) -> i64 {
         let (at_ns, run_ns) = self.run_at(origin_us);
         run_ns - clock.0.mapping.load().at(at_ns).cast_signed()
     }
 
-    /// Whether the store's clock is off by more than a frame, however the time of the round trip is divided between the
-    /// two directions.
+    /// Returns whether the store's clock is off by more than a frame, however the time of the round trip is divided
+    /// between the two directions.
     pub(crate) fn is_off<C: Clock>(
         &self,
         clock: &RunClock<C>,
@@ -175,7 +176,7 @@ impl Samples {
         self.0.len() >= SAMPLES
     }
 
-    /// The round trip that took the least time.
+    /// Returns the round trip that took the least time.
     ///
     /// # Panics
     /// Panics if there are no round trips.
@@ -191,7 +192,7 @@ pub(crate) struct Leader {
     best: Option<Sample>,
     /// The time at which the clock was last corrected.
     since_ns: u64,
-    /// How much slower the machine's clock is than the store's clock, as measured so far, in parts of 10^9.
+    /// The rate by which the machine's clock is slower than the store's clock, as measured so far, in parts of 10^9.
     slower_ppb: i64,
     /// `None` while the store's clock is right.
     off: Option<Off>,
@@ -210,17 +211,18 @@ struct Off {
 /// periods. A constant difference between the rates is measured in about ten periods.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// How long the store's clock must be off before the run's clock follows it; at least ten frames.
+/// The time for which the store's clock must be off before the run's clock follows it. It is extended to ten frames if
+/// they are longer.
 const OFF_NS: u64 = 2_000_000_000;
 
 impl Leader {
-    /// Sets a clock to the store's time by this round trip, to correct it from then on.
+    /// Sets a clock to the store's time that this round trip has measured. The new leader then corrects this clock.
     pub(crate) fn new<C: Clock>(clock: &RunClock<C>, sample: &Sample, origin_us: i64) -> Leader {
         clock.follow(sample, origin_us);
         Leader { best: None, since_ns: 0, slower_ppb: 0, off: None, stepped_ns: 0 }
     }
 
-    /// The total time by which the clock was set to follow the store's clock.
+    /// Returns the total time by which the clock was set to follow the store's clock.
     pub(crate) fn stepped_ns(&self) -> u64 {
         self.stepped_ns
     }

@@ -17,13 +17,13 @@ const TRIES: usize = 20;
 /// The time within which a node receives a change, unless it is cut off or its frames are very long.
 const HEARD_IN: Duration = Duration::from_secs(10);
 
-/// The interval at which a caller that waits for this reads the run.
+/// The interval at which a caller reads the run while it waits for a node to receive a change.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Reads the state of a run and changes its load, from any machine.
 ///
 /// A change is in force for all nodes from the same slot on, some frames from now. A call returns when a node has
-/// reported that it knows the change, about two frames later. From then on, the change survives a loss of the store's
+/// reported that it knows the change, about two frames later. After that, the change survives a loss of the store's
 /// data. If no node reports it in time, the error is [`FleetError::Unheard`], and nodes may still receive the change.
 ///
 /// ```no_run
@@ -54,7 +54,7 @@ pub struct RunStatus {
     pub nodes: u32,
     /// The number of nodes that must join before the run starts.
     pub awaited: u32,
-    /// How long the load has been running.
+    /// The time for which the load has been running.
     pub elapsed: Duration,
     /// The length of the load; `None` if it has no end.
     pub duration: Option<Duration>,
@@ -64,7 +64,7 @@ pub struct RunStatus {
     pub arrivals: String,
     /// The length of a frame.
     pub frame: Duration,
-    /// How often nodes have restored the store's data.
+    /// The number of times that nodes have restored the store's data.
     pub repairs: u64,
 }
 
@@ -79,16 +79,17 @@ impl Control {
     /// Connects to the run `name` at the store with the address `url`.
     ///
     /// # Errors
-    /// [`FleetError::Address`], [`FleetError::Tls`] and [`FleetError::Name`].
+    /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
+    /// is not valid.
     pub fn open(url: &str, name: &str) -> Result<Control, FleetError> {
         let store = RedisStore::new(url, checked_name(name)?)?;
         Ok(Control(Mutex::new(store)))
     }
 
-    /// The status of the run.
+    /// Returns the status of the run.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] and [`FleetError::Store`].
+    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not answer.
     pub fn status(&self) -> Result<RunStatus, FleetError> {
         let Now { run, load, elapsed_ns } = self.now()?;
         let head_ns = run.frames.begins(head_frames());
@@ -113,11 +114,12 @@ impl Control {
         })
     }
 
-    /// The account of all slots up to now. It covers at most the time up to the end of the load, or up to the moment at
-    /// which the last node left.
+    /// Returns the account of all slots up to now. It covers at most the time up to the end of the load, or up to the
+    /// moment at which the last node left.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`], [`FleetError::Waiting`] and [`FleetError::Store`].
+    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Waiting`] if the run has not started,
+    /// [`FleetError::Store`] if the store does not answer.
     pub fn account(&self) -> Result<Account, FleetError> {
         for _ in 0..TRIES {
             let Now { run, mut load, elapsed_ns } = self.started()?;
@@ -131,11 +133,11 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// The results that nodes have reported, sorted by node number. These are the final results of nodes that have
-    /// finished, and the last interim results of the other nodes.
+    /// Returns the results that nodes have reported, sorted by node number. These are the final results of nodes that
+    /// have finished, and the last interim results of the other nodes.
     ///
     /// # Errors
-    /// [`FleetError::NoRun`] and [`FleetError::Store`].
+    /// [`FleetError::NoRun`] if there is no run with this name, [`FleetError::Store`] if the store does not answer.
     pub fn results(&self) -> Result<Vec<NodeResults>, FleetError> {
         match self.store().call(&Request::Results)?.answer {
             Answer::Results(results) => Ok(results),
@@ -148,7 +150,7 @@ impl Control {
     /// Changes the rate of the whole fleet. The end of the load does not change.
     ///
     /// # Errors
-    /// [`FleetError`].
+    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn set_rate(&self, rate: Rate) -> Result<(), FleetError> {
         let at = |rest: &Shape| match rest.duration() {
             Some(time) => Shape::hold(rate, time),
@@ -170,7 +172,7 @@ impl Control {
     /// Replaces the load of the whole fleet by a shape, which begins at its start. This ends a pause.
     ///
     /// # Errors
-    /// [`FleetError`].
+    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn set_shape(&self, shape: &Shape) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             load.behind(from).ok_or(FleetError::Over)?;
@@ -181,7 +183,7 @@ impl Control {
     /// Pauses the load of the whole fleet. The load is resumed where it was paused.
     ///
     /// # Errors
-    /// [`FleetError`].
+    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn pause(&self) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             if load.is_paused() {
@@ -195,7 +197,7 @@ impl Control {
     /// Resumes the load after a pause.
     ///
     /// # Errors
-    /// [`FleetError`].
+    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn resume(&self) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             let rest = load.rest().ok_or(FleetError::Paused("not paused"))?;
@@ -206,7 +208,7 @@ impl Control {
     /// Ends the load.
     ///
     /// # Errors
-    /// [`FleetError`].
+    /// [`FleetError`] if the load cannot be changed, or if no node has confirmed the change in time.
     pub fn stop(&self) -> Result<(), FleetError> {
         self.change(|load, change, from| {
             load.behind(from).ok_or(FleetError::Over)?;
@@ -263,8 +265,8 @@ impl Control {
         Err(FleetError::Unheard(HEARD_IN))
     }
 
-    /// `Some(true)` if a node knows the version, `Some(false)` if the version was lost, and `None` if it is only in the
-    /// store.
+    /// Returns `Some(true)` if a node knows the version, `Some(false)` if the version was lost, and `None` if it is
+    /// only in the store.
     fn is_known(&self, before: &Run, version: &Version) -> Result<Option<bool>, FleetError> {
         let run = self.now()?.run;
         if run.id != before.id {
@@ -306,12 +308,12 @@ impl Control {
     }
 }
 
-/// A shape in which nothing starts until the load is changed.
+/// Returns a shape in which nothing starts until the load is changed.
 fn paused() -> Shape {
     Shape::constant(Level::ZERO)
 }
 
-/// The frame from which on nothing is claimed, if all nodes have left.
+/// Returns the frame from which nothing is claimed if all nodes have left, otherwise `None`.
 fn left(run: &Run) -> Option<u64> {
     run.roster.nodes.is_empty().then_some(run.left)
 }

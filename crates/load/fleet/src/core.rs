@@ -1,12 +1,12 @@
 //! Decides what a node does and when, without threads, clocks and connections. A [`Core`] gets the time and the store's
 //! answers. It returns the next request to the store, and the slots that the node's pacer may start.
 //!
-//! A *frame* is a short part of the schedule. A *track* is one slot in sixteen of it, or in more. A [`Portion`] is a
-//! set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. The [`FrameWindow`]
-//! contains the frames around the current one. If an answer does not arrive in time, the node decides alone: it is
-//! *blind*, runs its own tracks according to the roster, and *marks* them at the store as soon as it can. Frames that
-//! are old enough are *counted*: the number of slots of each owner is kept, and the owners of the single tracks are
-//! forgotten.
+//! A *frame* is a short part of the schedule. A *track* is every n-th slot of a frame, where n is 16 or more. A
+//! [`Portion`] is a set of tracks of one frame. A node *claims* tracks at the store before their frame *closes*. The
+//! [`FrameWindow`] contains the frames around the current one. If an answer does not arrive in time, the node decides
+//! alone: it is *blind*, runs its own tracks according to the roster, and *marks* them at the store as soon as it can.
+//! Frames that are old enough are *counted*: the number of slots of each owner is kept, and the owners of the single
+//! tracks are forgotten.
 //!
 //! `asks` builds the requests to the store, `moments` decides when they are made, and `answers` handles the answers.
 //! `versions` replaces the load while the pacer is running, and `cut` is what the pacer gives up in that case.
@@ -37,11 +37,11 @@ pub(crate) mod tests;
 mod unclaimed;
 mod versions;
 
-/// If a node's thread has not run for this time plus half a frame, it counts as stalled.
+/// The time, in addition to half a frame, after which a node's thread that has not run counts as stalled.
 const STALL_NS: u64 = 30_000_000;
 
-/// After missing frames, a node starts nothing for this time plus the longest time of an answer, unless the store
-/// reports the node's tracks of these frames earlier.
+/// The time, in addition to the longest time of an answer, for which a node that has missed frames starts nothing,
+/// unless the store reports the node's tracks of these frames earlier.
 const MISSED_NS: u64 = 1_000_000_000;
 
 /// A node of a run that has started.
@@ -114,7 +114,7 @@ pub(crate) struct Core {
     failure: Option<FleetError>,
 }
 
-/// How the last request ended, as far as this affects what the node knows about the owners of tracks.
+/// The outcome of the last request, as far as it affects the node's knowledge of the owners of tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastReply {
     /// The store has answered.
@@ -198,7 +198,7 @@ impl Core {
         self.run.frames
     }
 
-    /// The progress that the node reports to others. The figures of its pacer are not included.
+    /// Returns the progress that the node reports to others. The counts of its pacer are not included.
     pub(crate) fn progress(&self, now: u64) -> Progress {
         Progress {
             twice: self.twice(),
@@ -213,43 +213,43 @@ impl Core {
         }
     }
 
-    /// The time since which the node has been without the store.
+    /// Returns the time since which the node has been without the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
     }
 
-    /// The number of frames that the node has run blind.
+    /// Returns the number of frames that the node has run blind.
     pub(crate) fn blind_frames(&self) -> u64 {
         self.blind_frames
     }
 
-    /// The number of slots that this node has started although another node owns them.
+    /// Returns the number of slots that this node has started although another node owns them.
     pub(crate) fn twice(&self) -> u64 {
         self.unclaimed.twice()
     }
 
-    /// The number of slots that the pacer was given and did not have to give up, and that were due by `now`.
+    /// Returns the number of slots that the pacer was given and did not have to give up, and that were due by `now`.
     pub(crate) fn due_slots(&mut self, now: u64) -> u64 {
         self.book.due_slots(now, self.frames().at(now), &mut self.load)
     }
 
-    /// The error that prevents the node from continuing; `None` while it can continue.
+    /// Returns the error that prevents the node from continuing, or `None` while it can continue.
     pub(crate) fn failure(&self) -> Option<&FleetError> {
         self.failure.as_ref()
     }
 
-    /// Whether the store knows everything that the node has run.
+    /// Returns whether the store knows everything that the node has run.
     pub(crate) fn has_marked_all(&self) -> bool {
         self.unclaimed.to_mark.is_empty() && self.urgent.is_none()
     }
 
-    /// The first frame in which the node no longer takes part.
+    /// Returns the first frame in which the node no longer takes part.
     fn end(&self) -> u64 {
         let ends = [self.load.end(), self.leaves_in];
         ends.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// The node's own tracks of a frame, according to the roster.
+    /// Returns the node's own tracks of a frame, according to the roster.
     fn own(&self, frame: u64) -> TrackSet {
         if frame < self.resumes_in {
             return TrackSet::default();
@@ -286,7 +286,7 @@ impl Core {
         }
     }
 
-    /// The frames that have closed and in which the node does not know its tracks.
+    /// Returns the frames that have closed and in which the node does not know its tracks.
     fn undecided(&self) -> impl Iterator<Item = u64> {
         let unknown = self.book.entries().filter(|entry| entry.tracks.is_none());
         let closed = |&frame: &u64| self.frames().closes(frame) <= self.awake_at;
@@ -312,7 +312,7 @@ impl Core {
         }
     }
 
-    /// The time from which on the node decides without an answer; `u64::MAX` means never.
+    /// Returns the time from which the node decides without an answer; `u64::MAX` means never.
     ///
     /// * If the node has missed frames: after [`MISSED_NS`] plus the longest time of an answer, because other nodes may
     ///   have started these frames, and a pacer cannot go back.
@@ -333,13 +333,13 @@ impl Core {
         }
     }
 
-    /// The time at which the answer to a request that was sent at `sent` is overdue.
+    /// Returns the time at which the answer to a request that was sent at `sent` is overdue.
     fn overdue_at(&self, sent: u64) -> u64 {
         sent.max(self.woke_at) + self.trips.long_ns() + self.frames().frame_ns / 8
     }
 
-    /// Whether a frame began too long before `now` to be run without an answer: at least one frame earlier, or [`LEAD`]
-    /// frames earlier if the node is already blind.
+    /// Returns whether a frame began too long before `now` to be run without an answer: at least one frame earlier, or
+    /// [`LEAD`] frames earlier if the node is already blind.
     fn is_missed(&self, frame: u64, now: u64) -> bool {
         let grace = self.blind.since().map_or(1, |_| LEAD);
         self.frames().begins(frame + grace) <= now
@@ -350,12 +350,12 @@ impl Core {
         self.sent_at = Some(now);
     }
 
-    /// Whether a request is pending.
+    /// Returns whether a request is pending.
     pub(crate) fn is_waiting(&self) -> bool {
         self.sent_at.is_some()
     }
 
-    /// How long to wait for the answer to a claim, which is as long as the answer can be useful.
+    /// Returns the time to wait for the answer to a claim, which is the time for which the answer can be useful.
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_nanos(self.patience_ns())
     }
@@ -364,14 +364,14 @@ impl Core {
         self.trips.patience_ns((LEAD + 1) * self.frames().frame_ns)
     }
 
-    /// The number of entries that the node keeps for the frames that it has run. Consecutive similar frames share an
-    /// entry.
+    /// Returns the number of entries that the node keeps for the frames that it has run. Consecutive similar frames
+    /// share an entry.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.book.past().rows()
     }
 
-    /// The update that the pacer needs now, if any.
+    /// Returns the update that the pacer needs now, or `None` if it needs none.
     pub(crate) fn update(&mut self) -> Option<Update> {
         if let Some(frame) = self.book.changed() {
             return Some(self.update_from(frame));
@@ -381,13 +381,14 @@ impl Core {
         (is_end && !self.is_told_of_end).then(|| self.update_from(self.book.next()))
     }
 
-    /// Whether the node's last frame has closed. Until then, the node may get tracks that another node gives back.
+    /// Returns whether the node's last frame has closed. Until then, the node may get tracks that another node gives
+    /// back.
     fn last_frame_has_closed(&self) -> bool {
         let end = self.end();
         self.book.next() >= end && self.awake_at >= self.frames().closes(end.saturating_sub(1))
     }
 
-    /// The update from this frame on, as far as the node knows its tracks.
+    /// Returns the update from this frame on, as far as the node knows its tracks.
     fn update_from(&mut self, frame: u64) -> Update {
         let mut leases = self.book.leases(frame, &mut self.load);
         if self.last_frame_has_closed() && frame + leases.len() as u64 >= self.end() {
@@ -397,7 +398,7 @@ impl Core {
         Update { frame, slot: self.load.first(frame), leases, may_begin_later }
     }
 
-    /// The tracks of an update, for the pacer of a simulation.
+    /// Returns the tracks of an update, for the pacer of a simulation.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn known(&self, update: &Update) -> Vec<(u64, TrackSet)> {
         let known = self.book.known(update.frame);
@@ -417,13 +418,13 @@ impl Core {
         self.is_told_of_end = update.frame + update.leases.len() as u64 > self.end();
     }
 
-    /// The first frame in which a node that leaves now takes no part. It is late enough for other nodes to ask for the
-    /// tracks that this node leaves.
+    /// Returns the first frame in which a node that leaves now takes no part. It is late enough for other nodes to ask
+    /// for the tracks that this node leaves.
     fn leaves_from(&self, now: u64) -> u64 {
         self.frames().at(now + self.frames().frame_ns / 2) + 3
     }
 
-    /// The last update, for a node that leaves now. It ends the node's part of the load in the pacer.
+    /// Returns the last update, for a node that leaves now. It ends the node's part of the load in the pacer.
     pub(crate) fn last_update(&mut self, now: u64) -> Update {
         let frame = self.leaves_from(now);
         let (slot, leases) = (self.load.first(frame), vec![Lease::nothing(u64::MAX)]);
@@ -431,7 +432,7 @@ impl Core {
         Update { frame, slot, leases, may_begin_later: frame < self.resumes_in }
     }
 
-    /// The request that gives back the node's tracks from the end of its part on. `last` is the [last
+    /// Returns the request that gives back the node's tracks from the end of its part on. `last` is the [last
     /// update](Core::last_update), which the pacer has accepted.
     pub(crate) fn leave(&mut self, last: &Update) -> Request {
         // All tracks are given back, including those that the node owns without knowing it.

@@ -323,11 +323,11 @@ pub(crate) fn take_in<C: Clock>(
     Ok(())
 }
 
-/// How long the answer to a request that ends a node may take. Nothing can replace such a request.
+/// The maximum time to wait for the answer to a request that ends a node. Nothing can replace such a request.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a request that ends a node is repeated.
+/// The time for which a request that ends a node is repeated.
 pub(crate) const ENDS_IN: Duration = Duration::from_secs(5);
 
-/// The time between two of these attempts.
+/// The pause between two attempts at a request that ends a node.
 const RETRY: Duration = Duration::from_millis(50);

@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FleetError {
-    /// The text is not a valid store address.
+    /// The string is not a valid store address.
     #[error(
         "the store's address is not valid: write redis://HOST:PORT/, or rediss:// for TLS, with :PASSWORD@ before the host if there is one, and %23 for # in it"
     )]
@@ -99,7 +99,7 @@ pub enum FleetError {
     /// The store has received the change, but no node has confirmed it.
     #[error("the store has the change, but no node has confirmed it in {0:?}: check the status")]
     Unheard(Duration),
-    /// Repeatedly, the run was changed by others at the same moment.
+    /// All attempts at a change failed, because others changed the run at the same moments.
     #[error("others changed the run at the same moment: try again")]
     Contended,
     /// The run is already paused, or is not paused.
@@ -108,10 +108,10 @@ pub enum FleetError {
     /// The shapes cannot be joined.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The text is not a valid shape.
+    /// The string is not a valid shape.
     #[error(transparent)]
     ShapeSyntax(#[from] ShapeSyntaxError),
-    /// The text is not a valid arrival process.
+    /// The string is not a valid arrival process.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
     /// The thread of the node cannot be started.

@@ -69,7 +69,7 @@ impl fmt::Debug for Fleet {
     }
 }
 
-/// Checks that a text is a valid name of a run.
+/// Checks that a string is a valid name of a run.
 pub(crate) fn checked_name(name: &str) -> Result<&str, FleetError> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let is_name = (1..=100).contains(&name.len()) && name.chars().all(is_plain);
@@ -81,7 +81,8 @@ impl Fleet {
     /// `redis://[user:password@]host[:port]/[db]`, or `rediss://` with the feature `tls`.
     ///
     /// # Errors
-    /// [`FleetError::Address`], [`FleetError::Tls`] and [`FleetError::Name`].
+    /// [`FleetError::Address`] or [`FleetError::Tls`] if the address cannot be used, [`FleetError::Name`] if the name
+    /// is not valid.
     pub fn new(url: &str, name: &str) -> Result<Fleet, FleetError> {
         RedisStore::new(url, name)?;
         Ok(Fleet {
@@ -104,14 +105,14 @@ impl Fleet {
         self.shape(Shape::constant(rate))
     }
 
-    /// Sets the load of the whole fleet to a shape. It is sent as text, so it cannot be a [custom](Shape::custom)
+    /// Sets the load of the whole fleet to a shape. It is sent as a string, so it cannot be a [custom](Shape::custom)
     /// shape.
     #[must_use]
     pub fn shape(self, shape: Shape) -> Fleet {
         Fleet { shape: Some(shape), ..self }
     }
 
-    /// Sets the arrival process, given as text such as `poisson`, and its seed. The default is `even`.
+    /// Sets the arrival process, given as a string such as `poisson`, and its seed. The default is `even`.
     #[must_use]
     pub fn arrivals(self, process: &str, seed: u64) -> Fleet {
         Fleet { arrivals: (process.to_owned(), seed), ..self }
@@ -121,7 +122,7 @@ impl Fleet {
     /// join later. Only the setting of the node that creates the run counts.
     ///
     /// # Errors
-    /// [`FleetError::Nodes`].
+    /// [`FleetError::Nodes`] if the number is out of range.
     pub fn nodes(self, nodes: u32) -> Result<Fleet, FleetError> {
         if !(1..=1000).contains(&nodes) {
             return Err(FleetError::Nodes);
@@ -174,17 +175,18 @@ impl Fleet {
     /// finished or count as dead, and then for two seconds in which these nodes can read the account.
     ///
     /// # Errors
-    /// [`FleetError`]; [`FleetError::NotStarted`] if this took too long.
+    /// [`FleetError`] if the node cannot join, for example [`FleetError::NotStarted`] if the run has not started in
+    /// time.
     pub fn join(self) -> Result<Node, FleetError> {
         self.join_with(|_| ControlFlow::Continue(()))
     }
 
     /// Joins the run, and waits until it starts, or until `watch` ends the wait. `watch` is called about fifty times a
-    /// second with what the node waits for.
+    /// second with the condition that the node waits for.
     ///
     /// # Errors
-    /// [`FleetError`]; [`FleetError::Waiting`] if `watch` has ended the wait, and [`FleetError::NotStarted`] if the run
-    /// has not started in time.
+    /// [`FleetError`] if the node cannot join: [`FleetError::Waiting`] if `watch` has ended the wait,
+    /// [`FleetError::NotStarted`] if the run has not started in time, and other errors as for [`join`](Fleet::join).
     pub fn join_with(
         self,
         watch: impl FnMut(Waits) -> ControlFlow<()>,
@@ -219,7 +221,7 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// Converts the load to text. Fails if the text cannot be parsed again, so that it never becomes a run.
+    /// Converts the load to strings. Fails if they cannot be parsed again, so that they never become a run.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();
@@ -243,7 +245,7 @@ impl Fleet {
         }
     }
 
-    /// Joins once. `None` while a run with this name is ending.
+    /// Tries to join once. Returns `None` while a run with this name is ending.
     fn try_enter(
         &self,
         store: &mut RedisStore,

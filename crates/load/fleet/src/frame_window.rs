@@ -37,7 +37,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether the pacer has or had leases of this frame.
+    /// Returns whether the pacer has or had leases of this frame.
     pub(crate) fn is_leased(&self) -> bool {
         self.leased.is_some()
     }
@@ -66,12 +66,12 @@ impl FrameWindow {
         }
     }
 
-    /// The first frame that has not been put away.
+    /// Returns the first frame that has not been put away.
     pub(crate) fn first(&self) -> u64 {
         self.entries.front().map_or(self.next, |entry| entry.frame)
     }
 
-    /// The first frame after the window.
+    /// Returns the first frame after the window.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
@@ -129,26 +129,26 @@ impl FrameWindow {
         self.past.forget(until);
     }
 
-    /// The tracks of a frame that the pacer had.
+    /// Returns the tracks of a frame that the pacer had.
     pub(crate) fn ran(&self, frame: u64) -> Option<TrackSet> {
         let entry = || self.entries.iter().find(|entry| entry.frame == frame)?.leased.clone();
         self.past.tracks(frame).or_else(entry)
     }
 
-    /// The first frame whose known tracks differ from those of the pacer. Frames after the first unknown one do not
-    /// count.
+    /// Returns the first frame whose known tracks differ from those of the pacer. Frames after the first unknown one do
+    /// not count.
     pub(crate) fn changed(&self) -> Option<u64> {
         let is_changed = |entry: &&Entry| entry.tracks.is_some() && entry.tracks != entry.leased;
         let known = self.entries.iter().take_while(|entry| entry.tracks.is_some());
         known.into_iter().find(is_changed).map(|entry| entry.frame)
     }
 
-    /// The leases from a frame on, up to the first frame whose tracks are unknown.
+    /// Returns the leases from a frame on, up to the first frame whose tracks are unknown.
     pub(crate) fn leases(&self, from: u64, load: &mut Load) -> Vec<Lease> {
         self.known(from).map(|(frame, tracks)| load.lease(frame, tracks)).collect()
     }
 
-    /// The tracks from a frame on, up to the first frame whose tracks are unknown.
+    /// Returns the tracks from a frame on, up to the first frame whose tracks are unknown.
     pub(crate) fn known(&self, from: u64) -> impl Iterator<Item = (u64, &TrackSet)> {
         let known = self.entries.iter().skip_while(move |entry| entry.frame < from);
         known.map_while(|entry| entry.tracks.as_ref().map(|tracks| (entry.frame, tracks)))
@@ -162,7 +162,7 @@ impl FrameWindow {
         }
     }
 
-    /// The first frame from which on the pacer has no leases.
+    /// Returns the frame from which the pacer has no leases.
     pub(crate) fn unleased(&self) -> u64 {
         let has = |entry: &&Entry| entry.leased.is_some();
         self.entries.iter().rfind(has).map_or(self.first(), |entry| entry.frame + 1)
@@ -206,7 +206,7 @@ impl FrameWindow {
         leased.iter().filter(|&track| !known.contains(track)).collect()
     }
 
-    /// The portions that the node has in the window, as far as they are known.
+    /// Returns the portions that the node has in the window, as far as they are known.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         let known =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.tracks.clone()?)));
@@ -215,7 +215,8 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// The number of slots that were due at `now_ns`, of those that the pacer has, or has started under an old load.
+    /// Returns the number of slots that were due at `now_ns`, of those that the pacer has, or has started under an old
+    /// load.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

@@ -3,11 +3,11 @@
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// How many frames before its beginning a node asks for a frame. In addition, it asks earlier by the time of round
-/// trips.
+/// The minimum number of frames by which a node asks for a frame before it begins. The time of the node's round trips
+/// is added.
 pub(crate) const LEAD: u64 = 3;
 
-/// The largest number of frames before its beginning from which on the store accepts claims for a frame.
+/// The maximum number of frames by which the store accepts claims for a frame before it begins.
 const MOST_LEAD: u64 = 64;
 
 /// The frames and tracks of a run. Times are those of the run, in nanoseconds.
@@ -29,7 +29,8 @@ const FRAME_OF_A_NODE: Duration = Duration::from_micros(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Frames {
-    /// The frames for a store with this round-trip time and for this number of nodes. A frame is at least `least` long.
+    /// Creates the frames for a store with this round-trip time and for this number of nodes. A frame is at least
+    /// `least` long.
     pub(crate) fn sized(least: Duration, trip: Duration, nodes: u32) -> Frames {
         let frame = least.max(trip).max(nodes * FRAME_OF_A_NODE).min(LONGEST);
         let frame = frame.as_micros().next_multiple_of(1_000);
@@ -37,8 +38,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// The number of frames before its beginning from which on the store must accept claims for a frame, so that a node
-    /// which asks `ahead_ns` earlier than [`LEAD`] is not too early.
+    /// Returns the number of frames by which the store must accept claims for a frame before it begins, so that a node
+    /// which asks `ahead_ns` earlier than [`LEAD`] frames before is not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }
@@ -47,12 +48,13 @@ impl Frames {
         frame.saturating_mul(self.frame_ns)
     }
 
-    /// The frame that contains a time.
+    /// Returns the frame that contains a time.
     pub(crate) fn at(&self, moment_ns: u64) -> u64 {
         moment_ns / self.frame_ns
     }
 
-    /// The time at which a frame closes. Until then, the store accepts claims for it, and a node waits for its answer.
+    /// Returns the time at which a frame closes. Until then, the store accepts claims for it, and a node waits for its
+    /// answer.
     pub(crate) fn closes(&self, frame: u64) -> u64 {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
@@ -62,13 +64,13 @@ impl Frames {
         (0..self.tracks).collect()
     }
 
-    /// The tracks of a frame that belong to the node with this rank among `nodes` nodes.
+    /// Returns the tracks of a frame that belong to the node with this rank among `nodes` nodes.
     pub(crate) fn own(&self, frame: u64, rank: u32, nodes: u32) -> TrackSet {
         let first = self.first_own(frame, rank, nodes);
         (first..self.tracks).step_by(nodes.max(1) as usize).collect()
     }
 
-    /// The first track of a node. If it is beyond the last track, the node has none.
+    /// Returns the first track of a node. If it is beyond the last track, the node has none.
     fn first_own(&self, frame: u64, rank: u32, nodes: u32) -> u32 {
         let nodes = u64::from(nodes.max(1));
         let passed = frame % nodes * (u64::from(self.tracks) % nodes) % nodes;

@@ -70,7 +70,7 @@ impl Load {
         Load::with(self.frames, self.arrivals.clone(), body, rest)
     }
 
-    /// The shape as text.
+    /// Returns the shape as a string.
     pub(crate) fn text(&self) -> String {
         self.body.to_string()
     }
@@ -79,8 +79,8 @@ impl Load {
         &self.shape
     }
 
-    /// The shape that the pacer follows. It ends with the pacer's leases instead of its own end, because the load can
-    /// be changed until its end, even if it has no slots left.
+    /// Returns the shape that the pacer follows. It ends with the pacer's leases instead of its own end, because the
+    /// load can be changed until its end, even if it has no slots left.
     pub(crate) fn followed(&self) -> Result<Shape, FleetError> {
         let shape = self.shape.clone();
         match shape.duration() {
@@ -93,7 +93,7 @@ impl Load {
         self.rest.is_some()
     }
 
-    /// The shape that continues after the pause, if the load is paused.
+    /// Returns the shape that continues after the pause, or `None` unless the load is paused.
     pub(crate) fn rest(&self) -> Option<&Shape> {
         self.rest.as_ref()
     }
@@ -102,13 +102,13 @@ impl Load {
         process(&self.arrivals.0, self.arrivals.1)
     }
 
-    /// The first frame after the load; `None` if the load has no end.
+    /// Returns the first frame after the load, or `None` if the load has no end.
     pub(crate) fn end(&self) -> Option<u64> {
         let time = u64::try_from(self.shape.duration()?.as_nanos()).ok()?;
         Some(time.div_ceil(self.frames.frame_ns))
     }
 
-    /// The number of the first slot of a frame. After the end of the load, this is the total number of slots.
+    /// Returns the number of the first slot of a frame. After the end of the load, this is the total number of slots.
     pub(crate) fn first(&mut self, frame: u64) -> u64 {
         if let Some(&(_, first)) = self.known.iter().find(|&&(known, _)| known == frame) {
             return first;
@@ -119,13 +119,13 @@ impl Load {
         first
     }
 
-    /// The number of the first slot at or after a time.
+    /// Returns the number of the first slot at or after a time.
     pub(crate) fn slot_at(&self, moment_ns: u64) -> u64 {
         let moment = Duration::from_nanos(moment_ns);
         self.process.starts_before(moment, &self.shape, &all())
     }
 
-    /// The number of slots of a frame on these tracks.
+    /// Returns the number of slots of a frame on these tracks.
     pub(crate) fn slots(&mut self, frame: u64, tracks: &TrackSet) -> u64 {
         if tracks.is_empty() {
             return 0;
@@ -134,19 +134,19 @@ impl Load {
         self.slots_between(first, end, tracks)
     }
 
-    /// The number of slots of a frame on this track.
+    /// Returns the number of slots of a frame on this track.
     pub(crate) fn slots_on(&mut self, frame: u64, track: u32) -> u64 {
         let (first, end) = (self.first(frame), self.first(frame + 1));
         self.between(first, end, track)
     }
 
-    /// The number of slots on these tracks before a time, in the frame that contains it.
+    /// Returns the number of slots on these tracks before a time, in the frame that contains it.
     pub(crate) fn slots_by(&mut self, moment_ns: u64, tracks: &TrackSet) -> u64 {
         let first = self.first(self.frames.at(moment_ns));
         self.slots_between(first, self.slot_at(moment_ns), tracks)
     }
 
-    /// The number of slots from `first` to before `end` on these tracks.
+    /// Returns the number of slots from `first` to before `end` on these tracks.
     pub(crate) fn slots_between(&self, first: u64, end: u64, tracks: &TrackSet) -> u64 {
         tracks.iter().map(|track| self.between(first, end, track)).sum()
     }
@@ -157,19 +157,20 @@ impl Load {
         before(end) - before(first)
     }
 
-    /// The lease of these tracks in a frame.
+    /// Returns the lease of these tracks in a frame.
     pub(crate) fn lease(&mut self, frame: u64, tracks: &TrackSet) -> Lease {
         let until = self.first(frame + 1);
         let shard = Shard::of(self.frames.tracks, tracks.as_slice());
         shard.map_or(Lease::nothing(until), |shard| Lease::of(shard, until))
     }
 
-    /// The rest of the load from a frame on; `None` if the load has ended.
+    /// Returns the rest of the load from a frame on, or `None` if the load has ended.
     pub(crate) fn behind(&self, from: u64) -> Option<Shape> {
         self.shape.clone().skip(Duration::from_nanos(self.frames.begins(from))).ok()
     }
 
-    /// The part of the load before a frame, without the empty frames at the beginning; `None` if it is empty.
+    /// Returns the part of the load before a frame, without the empty frames at the beginning. Returns `None` if that
+    /// part is empty.
     fn up_to(&self, from: u64) -> Result<Option<Shape>, FleetError> {
         let time = Duration::from_nanos(self.frames.begins(from.saturating_sub(HEAD)));
         if time.is_zero() {
@@ -181,7 +182,7 @@ impl Load {
     }
 }
 
-/// A shape of this length without slots.
+/// Returns a shape of this length without slots.
 pub(crate) fn nothing(time: Duration) -> Result<Shape, FleetError> {
     Ok(Shape::hold(Level::ZERO, time)?)
 }
@@ -198,7 +199,7 @@ fn process(arrivals: &str, seed: u64) -> Result<Arrivals, FleetError> {
     Ok(arrivals.parse::<Arrivals>()?.with_seed(seed))
 }
 
-/// The number of empty frames at the beginning, which is the first frame that can have slots.
+/// Returns the number of empty frames at the beginning, which is the first frame that can have slots.
 pub(crate) fn head_frames() -> u64 {
     HEAD
 }

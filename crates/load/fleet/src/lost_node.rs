@@ -19,8 +19,8 @@ pub(crate) struct LostNode {
 }
 
 impl LostNode {
-    /// Returns `None` if the node has reported everything, or most likely will. After the end of the load (`is_past`),
-    /// a node without results counts as lost.
+    /// Examines the last report of a node. Returns `None` if the node has reported everything, or most likely will.
+    /// After the end of the load (`is_past`), a node without results counts as lost.
     pub(crate) fn of(
         text: &NodeText,
         run: &Run,
@@ -48,13 +48,13 @@ impl LostNode {
         })
     }
 
-    /// The number of slots that the node had reported as started, but that may belong to others.
+    /// Returns the number of slots that the node had reported as started, but that may belong to others.
     pub(crate) fn unmarked(&self) -> u64 {
         self.unmarked
     }
 
-    /// The largest number of slots of other nodes that the node may have started before the frame `until`. This is its
-    /// part of the frames that contain the most slots.
+    /// Returns the largest number of slots of other nodes that the node may have started before the frame `until`. This
+    /// is its part of the frames that contain the most slots.
     pub(crate) fn perhaps_twice(&self, frames: Frames, load: &mut Load, until: u64) -> u64 {
         let mut parts: Vec<u64> =
             (self.from..until).map(|frame| self.part(frames, load, frame)).collect();
@@ -63,7 +63,7 @@ impl LostNode {
         self.unmarked + parts.into_iter().take(most).sum::<u64>()
     }
 
-    /// The largest number of slots of a frame that can be on the node's own tracks.
+    /// Returns the largest number of slots of a frame that can be on the node's own tracks.
     fn part(&self, frames: Frames, load: &mut Load, frame: u64) -> u64 {
         let slots = load.first(frame + 1) - load.first(frame);
         let own = u64::from(frames.tracks.div_ceil(self.members));
@@ -79,7 +79,7 @@ mod tests {
 
     const SECOND_US: i64 = 1_000_000;
 
-    /// A node that made its last report at the time `told`, and was last heard of at `heard`, in seconds.
+    /// Returns a node that made its last report at the time `told`, and was last heard of at `heard`, in seconds.
     fn node(told: u64, heard: i64) -> NodeText {
         let limit_ns = 1_000_000_000;
         let progress =

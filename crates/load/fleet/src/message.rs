@@ -104,13 +104,13 @@ pub(crate) struct Join {
     pub(crate) awaited: u32,
     /// The frames that the round-trip time of this node requires.
     pub(crate) frames: Frames,
-    /// How many frames ahead the node must ask, as in a [`Claim`].
+    /// The number of frames by which the node must ask for a frame before it begins, as in a [`Claim`].
     pub(crate) lead: u64,
     /// The load; `None` to use the load of the run.
     pub(crate) load: Option<LoadText>,
 }
 
-/// A load as text.
+/// A load as strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadText {
     pub(crate) shape: String,
@@ -132,7 +132,7 @@ pub(crate) struct Claim {
     pub(crate) answered: u64,
     /// The last epoch that the node knows.
     pub(crate) epoch: u64,
-    /// How many frames ahead the node must ask because of its round-trip time.
+    /// The number of frames by which the node must ask for a frame before it begins, because of its round-trip time.
     pub(crate) lead: u64,
     /// The time of the run at which the claim expires. After this time the store grants nothing, because the answer
     /// might arrive too late.
@@ -196,13 +196,13 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// The number of frames before its beginning from which on a frame can be claimed.
+    /// The number of frames by which a frame can be claimed before it begins.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
     /// The first frame that can be claimed.
     pub(crate) floor: u64,
-    /// How often the run was restored.
+    /// The number of times that the run was restored.
     pub(crate) epoch: u64,
     pub(crate) arrivals: String,
     pub(crate) seed: u64,
@@ -215,7 +215,7 @@ pub(crate) struct Run {
     pub(crate) joined: u64,
     /// All nodes that have ever joined, as far as this is known. The store may have forgotten some of them.
     pub(crate) heard: BTreeSet<NodeId>,
-    /// From this frame on, no node that has left or died has started anything.
+    /// The frame from which no node that has left or died has started anything.
     pub(crate) left: u64,
     pub(crate) counted: Counted,
 }
@@ -238,7 +238,7 @@ pub(crate) struct Version {
     /// The unique number of the change; 0 is the load with which the run began.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// The load from there on; `None` if the load ends there.
+    /// The load from the frame `from` on; `None` if the load ends there.
     pub(crate) shape: Option<String>,
     /// The shape that continues after a pause; `None` unless the run is paused.
     pub(crate) rest: Option<String>,
@@ -263,8 +263,8 @@ pub(crate) struct Roster {
 }
 
 impl Run {
-    /// Whether a node that has been silent for this time counts as dead or cut off. The store's script applies the same
-    /// rule to the roster.
+    /// Returns whether a node that has been silent for this time counts as dead or cut off. The store's script applies
+    /// the same rule to the roster.
     pub(crate) fn is_absent(&self, silent_us: u64) -> bool {
         silent_us > self.absent_us()
     }
@@ -273,25 +273,26 @@ impl Run {
         (25 * self.frames.frame_ns / 1_000).max(500_000)
     }
 
-    /// The number of the last change.
+    /// Returns the number of the last change.
     pub(crate) fn change(&self) -> u64 {
         self.versions.last().map_or(0, |latest| latest.change)
     }
 
-    /// The condition that the run's nodes wait for.
+    /// Returns the condition that the run's nodes wait for.
     pub(crate) fn waits(&self) -> Waits {
         let here = u32::try_from(self.roster.nodes.len()).unwrap_or(u32::MAX);
         Waits::ForNodes { here, awaited: self.awaited }
     }
 
-    /// The first frame that no node can have claimed at this time of the run.
+    /// Returns the first frame that no node can have claimed at this time of the run.
     pub(crate) fn first_unopened(&self, moment_ns: u64) -> u64 {
         self.frames.at(moment_ns) + self.lead + 1
     }
 }
 
 impl Roster {
-    /// The rank of a node, and the number of nodes. A node that is not in the roster is counted after the others.
+    /// Returns the rank of a node, and the number of nodes. A node that is not in the roster is counted after the
+    /// others.
     pub(crate) fn rank(&self, node: NodeId) -> (u32, u32) {
         let place = self.nodes.iter().position(|&other| other == node);
         let nodes = self.nodes.len() + usize::from(place.is_none());
@@ -368,7 +369,8 @@ pub struct NodeResults {
 }
 
 impl NodeText {
-    /// Whether the node has reported that it knows this version of the load, which follows `before` other versions.
+    /// Returns whether the node has reported that it knows this version of the load, which follows `before` other
+    /// versions.
     pub(crate) fn knows(&self, version: &Version, before: u64) -> bool {
         let knows = |Progress { versions, change, .. }| {
             versions > before + 1 || (versions == before + 1 && change == version.change)

@@ -41,12 +41,12 @@ pub struct NodeStatus {
     /// Whether this is the first of the current nodes in the order in which they have joined. Use this to do something
     /// on one node only.
     pub is_first: bool,
-    /// How long the node has been without the store; `None` while the store is available.
+    /// The time for which the node has been without the store; `None` while the store is available.
     pub blind: Option<Duration>,
     /// The number of frames in which the node has started its own slots according to the last roster, because it could
     /// not know the claims of other nodes. Only in these frames can slots start twice.
     pub blind_frames: u64,
-    /// How late the oldest slot is that has not started.
+    /// The lateness of the oldest slot that has not started.
     pub late: Duration,
     /// The number of slots started so far.
     pub fired: u64,
@@ -93,7 +93,7 @@ impl Shared {
 }
 
 impl Node {
-    /// The pacer of this node's slots. It can be used in any way: blocking, through lanes or claims, or through
+    /// Returns the pacer of this node's slots. It can be used in any way: blocking, through lanes or claims, or through
     /// `nanopace-async`. Its callers get [`Ended::Finished`](nanopace::Ended::Finished) when the load has ended, and
     /// when the node leaves.
     ///
@@ -107,31 +107,31 @@ impl Node {
         &self.pacer
     }
 
-    /// The node's number in the run, counted from 1.
+    /// Returns the node's number in the run, counted from 1.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.id
     }
 
-    /// The run's ID, as in [`RunStatus::id`](crate::RunStatus::id).
+    /// Returns the run's ID, as in [`RunStatus::id`](crate::RunStatus::id).
     #[must_use]
     pub fn run_id(&self) -> String {
         self.shared.lock().1.id.clone()
     }
 
-    /// The start of the load, on the pacer's clock. A run begins slightly before its load.
+    /// Returns the start of the load, on the pacer's clock. A run begins slightly before its load.
     #[must_use]
     pub fn begins(&self) -> Duration {
         self.head
     }
 
-    /// The status of the node.
+    /// Returns the status of the node.
     #[must_use]
     pub fn status(&self) -> NodeStatus {
         self.shared.lock().0
     }
 
-    /// The shape of the whole load as text, including all changes so far.
+    /// Returns the shape of the whole load as a string, including all changes so far.
     #[must_use]
     pub fn shape(&self) -> String {
         let run = self.shared.lock().1.clone();

@@ -9,14 +9,14 @@ pub(crate) struct Progress {
     pub(crate) shed: u64,
     /// The number of slots that this node has started although another node owns them.
     pub(crate) twice: u64,
-    /// How late the node's oldest slot is.
+    /// The lateness of the node's oldest slot.
     pub(crate) late_ns: u64,
-    /// How long the node has been without the store, or had been just before this report.
+    /// The time for which the node has been without the store, or had been just before this report.
     pub(crate) blind_ns: u64,
     /// The number of slots that were started without the store and that the store does not know yet. Other nodes may
     /// own them.
     pub(crate) unmarked: u64,
-    /// How long the node continues without the store.
+    /// The maximum time for which the node continues without the store.
     pub(crate) limit_ns: u64,
     /// The number of nodes that share the load. Without the store, this node runs its part of the load.
     pub(crate) members: u32,
@@ -40,7 +40,7 @@ impl Progress {
         )
     }
 
-    /// Parses a report. `None` if it has another format.
+    /// Parses a report. Returns `None` if it has another format.
     pub(crate) fn read(text: &str) -> Option<Progress> {
         let mut numbers = text.split(' ').map(|number| number.parse().ok());
         let mut next = || numbers.next().flatten();

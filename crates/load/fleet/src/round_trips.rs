@@ -34,17 +34,18 @@ impl RoundTrips {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// The time of the last round trip.
+    /// Returns the time of the last round trip.
     pub(crate) fn last_ns(&self) -> u64 {
         self.last_ns
     }
 
-    /// A round-trip time that is seldom exceeded.
+    /// Returns a round-trip time that is seldom exceeded.
     pub(crate) fn long_ns(&self) -> u64 {
         self.smooth_ns + 4 * self.varies_ns
     }
 
-    /// How long to wait for an answer: four long round trips, doubled after each failure, and at least `least_ns`.
+    /// Returns the time to wait for an answer: four long round trips, doubled after each failure, and at least
+    /// `least_ns`.
     pub(crate) fn patience_ns(&self, least_ns: u64) -> u64 {
         let trips_ns = (4 * self.long_ns()).saturating_mul(1 << self.failures.min(10));
         trips_ns.max(least_ns).min(MOST_NS)

@@ -56,14 +56,15 @@ pub struct NodeAccount {
     /// The number of slots that the node owned but never started. It is negative if the node has started more slots
     /// than it owned; in this case the account does not close.
     pub lost: i64,
-    /// How many of the lost slots a silent node without results may have started.
+    /// The maximum number of the lost slots that the node may have started, if it is silent and has not reported
+    /// results.
     pub untold: u64,
-    /// How many slots of other nodes a silent node may have started, because it may have continued without the store.
-    /// It can do so for a limited time, and with its part of the load.
+    /// The maximum number of slots of other nodes that the node may have started, if it is silent. It may have
+    /// continued without the store, for a limited time and with its part of the load.
     pub perhaps_twice: u64,
-    /// How late the node's oldest slot was in its last report.
+    /// The lateness of the node's oldest slot, according to its last report.
     pub late: Duration,
-    /// How long the node had been without the store in its last report.
+    /// The time for which the node had been without the store, according to its last report.
     pub blind: Duration,
     /// The total time by which the node's clock was set to follow the store's clock. A time above 0 means that one of
     /// the two clocks was set during the run, or that the node's machine was suspended.
@@ -75,31 +76,31 @@ pub struct NodeAccount {
 }
 
 impl Account {
-    /// The number of slots that were started.
+    /// Returns the number of slots that were started.
     #[must_use]
     pub fn fired(&self) -> u64 {
         self.nodes.iter().map(|node| node.fired).sum()
     }
 
-    /// The number of slots that late policies have skipped.
+    /// Returns the number of slots that late policies have skipped.
     #[must_use]
     pub fn shed(&self) -> u64 {
         self.nodes.iter().map(|node| node.shed).sum()
     }
 
-    /// The number of slots that were started by a node that did not own them.
+    /// Returns the number of slots that were started by a node that did not own them.
     #[must_use]
     pub fn twice(&self) -> u64 {
         self.nodes.iter().map(|node| node.twice).sum()
     }
 
-    /// The number of slots that were never started by their owner, or that had no owner.
+    /// Returns the number of slots that were never started by their owner, or that had no owner.
     #[must_use]
     pub fn lost(&self) -> i64 {
         self.unclaimed.cast_signed() + self.nodes.iter().map(|node| node.lost).sum::<i64>()
     }
 
-    /// The value of [`fired`](Account::fired) if silent nodes have started as many slots as they may have.
+    /// Returns the value of [`fired`](Account::fired) if silent nodes have started as many slots as they may have.
     #[must_use]
     pub fn fired_at_most(&self) -> u64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -107,14 +108,14 @@ impl Account {
         self.fired() + unclaimed + untold + self.perhaps_twice()
     }
 
-    /// The number of slots that silent and [forgotten](Account::forgotten) nodes may have started twice. For a
+    /// Returns the number of slots that silent and [forgotten](Account::forgotten) nodes may have started twice. For a
     /// forgotten node, it is unknown how long it continues without the store, and with which part of the load.
     fn perhaps_twice(&self) -> u64 {
         let silent = self.nodes.iter().map(|node| node.perhaps_twice).sum::<u64>();
         silent + self.forgotten * self.expected
     }
 
-    /// The value of [`lost`](Account::lost) if silent nodes have started all slots that they owned.
+    /// Returns the value of [`lost`](Account::lost) if silent nodes have started all slots that they owned.
     #[must_use]
     pub fn lost_at_least(&self) -> i64 {
         let unclaimed = if self.forgotten > 0 { self.unclaimed } else { 0 };
@@ -122,28 +123,28 @@ impl Account {
         self.lost() - (unclaimed + untold).cast_signed()
     }
 
-    /// The value of [`twice`](Account::twice) if silent nodes have continued without the store for as long as they may,
-    /// and [forgotten](Account::forgotten) nodes have started the whole load.
+    /// Returns the value of [`twice`](Account::twice) if silent nodes have continued without the store for as long as
+    /// they may, and [forgotten](Account::forgotten) nodes have started the whole load.
     #[must_use]
     pub fn twice_at_most(&self) -> u64 {
         self.twice() + self.perhaps_twice()
     }
 
-    /// Whether all nodes have reported their results.
+    /// Returns whether all nodes have reported their results.
     #[must_use]
     pub fn is_told(&self) -> bool {
         let untold = self.nodes.iter().map(|node| node.untold).sum::<u64>();
         self.forgotten == 0 && untold + self.perhaps_twice() == 0
     }
 
-    /// Whether each slot was either started once by its owner, or skipped by a late policy.
+    /// Returns whether each slot was either started once by its owner, or skipped by a late policy.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.closes() && (self.lost(), self.twice()) == (0, 0)
     }
 
-    /// Whether all nodes have reported their results, `expected = fired + shed + lost - twice`, and no node has started
-    /// more slots than it owned.
+    /// Returns whether all nodes have reported their results, `expected = fired + shed + lost - twice`, and no node has
+    /// started more slots than it owned.
     #[must_use]
     pub fn closes(&self) -> bool {
         let claimed: u64 = self.nodes.iter().map(|node| node.claimed).sum();
@@ -155,7 +156,8 @@ impl Account {
     }
 }
 
-/// Computes the account of a run before the frame `until`. `None` if frames have been counted since the run was read.
+/// Computes the account of a run before the frame `until`. Returns `None` if frames have been counted since the run was
+/// read.
 pub(crate) fn account(
     store: &mut impl Store,
     run: &Run,
@@ -193,7 +195,7 @@ pub(crate) fn account(
     }))
 }
 
-/// The time of the load before a frame.
+/// Returns the time of the load before a frame.
 fn span(run: &Run, load: &Load, until: u64) -> Duration {
     let begins = |frame| Duration::from_nanos(run.frames.begins(frame));
     let ends = load.shape().duration().unwrap_or(Duration::MAX);

@@ -59,7 +59,7 @@ impl UncountedFrames {
         self.ran.push(Ran { frames: frame..frame + 1, which });
     }
 
-    /// The tracks of a frame that were run, if any.
+    /// Returns the tracks of a frame that were run, if any.
     pub(crate) fn tracks(&self, frame: u64) -> Option<TrackSet> {
         let behind = self.ran.partition_point(|ran| ran.frames.start <= frame);
         let ran = self.ran.get(behind.checked_sub(1)?)?;
@@ -95,7 +95,7 @@ impl UncountedFrames {
         }
     }
 
-    /// The number of stored rows of frames.
+    /// Returns the number of stored rows of frames.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn rows(&self) -> usize {
         self.ran.len()

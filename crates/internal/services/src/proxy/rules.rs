@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How the proxy treats new connections while it is cut.
+/// The treatment of new connections while the proxy is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewConnections {
     /// New connections are refused.
@@ -155,14 +155,14 @@ impl Rules {
         }
     }
 
-    /// Wakes the waiting threads, because a direction of a connection has ended.
+    /// Wakes the waiting threads after a direction of a connection has ended.
     pub(crate) fn tell(&self) {
         // The lock ensures that no thread is between its check and its wait.
         drop(self.lock());
         self.changed.notify_all();
     }
 
-    /// Whether the proxy must drop the current reply. Each call counts one reply.
+    /// Returns whether the proxy must drop the current reply. Each call counts one reply.
     pub(crate) fn drops_reply(&self) -> bool {
         let mut state = self.lock();
         let drops = state.replies_to_drop > 0;

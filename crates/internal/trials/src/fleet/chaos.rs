@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The number of runs and their seeds.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The number of runs; each takes some seconds.
+    /// The number of runs; each takes a few seconds.
     #[arg(long, default_value_t = 100)]
     runs: u64,
     /// The seed of the first run; each further run adds one. By default it is drawn.
@@ -62,7 +62,8 @@ const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 const FROZEN_MS: u64 = 500;
 
 impl Fault {
-    /// Whether the fault can separate a node from the store for longer than the node has claimed slots in advance.
+    /// Returns whether the fault can separate a node from the store for longer than the node has claimed slots in
+    /// advance.
     fn cuts(&self) -> bool {
         !matches!(
             self,
@@ -81,8 +82,8 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Whether the remaining nodes must start all slots. They cannot if a node is killed while another one is without
-    /// the store, or if the store loses the data about slots that a leaving node returned.
+    /// Returns whether the remaining nodes must start all slots. They cannot if a node is killed while another one is
+    /// without the store, or if the store loses the data about slots that a leaving node returned.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));
@@ -173,7 +174,7 @@ fn try_once(plan: &Plan) -> Result<String> {
     let mut trial = Trial::begin_at(&env::current_exe()?, &server.url(), &shape, &urls, &[])?;
     for (at, fault) in &plan.faults {
         trial.until(*at);
-        // After the load, all nodes may have left. Then no node would fill the store again.
+        // After the load, all nodes may have left. Then no node would restore the store's data.
         if matches!(fault, Fault::RestartStore(_))
             && trial.elapsed() >= Duration::from_millis(LOAD_MS)
         {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The time limit for a line of output, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a node ended.
+/// The way in which a node ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The node has reported all its starts to the store.
@@ -32,7 +32,7 @@ pub enum Fate {
     Failed(String),
 }
 
-/// The process of a node. It is killed when this is dropped.
+/// The process of a node. It is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Member {
     child: Child,
@@ -111,7 +111,7 @@ impl Member {
         Ok(writeln!(self.child.stdin.as_ref().context("no input")?, "leave")?)
     }
 
-    /// Whether the node was killed or asked to leave.
+    /// Returns whether the node was killed or asked to leave.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.has_left || self.fate == Some(Fate::Killed)

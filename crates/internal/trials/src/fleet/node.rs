@@ -82,7 +82,7 @@ fn join(options: &Options) -> Result<Node> {
     Ok(fleet.join()?)
 }
 
-/// Takes slots on the current thread until the load is over.
+/// Acquires slots on the current thread, and records their starts, until the load is over.
 fn starts(node: &Node, options: &Options) -> io::Result<()> {
     let mut recorder = Recorder::open(&options.starts, options.together)?;
     let begins = u64::try_from(node.begins().as_nanos()).unwrap_or(u64::MAX);

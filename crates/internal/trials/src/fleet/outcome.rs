@@ -7,13 +7,13 @@ use anyhow::{Result, ensure};
 use nanopace_fleet::{Account, NodeAccount};
 use std::time::Duration;
 
-/// The maximum number of slots that the threads of a killed node can have taken but not recorded.
+/// The maximum number of slots that the threads of a killed node can have claimed but not recorded.
 const IN_HAND: u64 = 2;
 
-/// Nodes that take part from the beginning start a slot before this time.
+/// The time before which every node that takes part from the beginning starts a slot.
 const EARLY: Duration = Duration::from_millis(100);
 
-/// A thread that wakes later than this was not scheduled in time.
+/// The delay of a wake-up, in milliseconds, from which a thread counts as not scheduled in time.
 const CALM_MS: u64 = 12;
 
 /// The result of a run that is over.
@@ -25,7 +25,7 @@ pub struct Outcome {
     pub truth: Truth,
     /// For each node: its number, how it ended, and its starts.
     pub nodes: Vec<(u16, Fate, Vec<Start>)>,
-    /// How often nodes filled the store again.
+    /// The number of times that nodes have restored the store's data.
     pub repairs: u64,
 }
 
@@ -99,26 +99,26 @@ impl Outcome {
         Ok(())
     }
 
-    /// Whether a node took part from the beginning to the end.
+    /// Returns whether a node took part from the beginning to the end.
     fn has_lasted(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         let is_early = |starts: &[Start]| starts.iter().any(|start| start.intended < EARLY);
         self.nodes.iter().any(|(_, fate, starts)| stays(fate) && is_early(starts))
     }
 
-    /// Whether a node took part until the end.
+    /// Returns whether a node took part until the end.
     fn has_stayed(&self) -> bool {
         let stays = |fate: &Fate| matches!(fate, Fate::Finished { has_left: false, .. });
         self.nodes.iter().any(|(_, fate, _)| stays(fate))
     }
 
-    /// Returns the part of the account about a node. `None` if the account does not contain this node.
+    /// Returns the part of the account about a node, or `None` if the account does not contain this node.
     #[must_use]
     pub fn node(&self, number: u16) -> Option<&NodeAccount> {
         self.account.nodes.iter().find(|node| node.number == number)
     }
 
-    /// Whether a node was without the store for a while and could report this, or has failed.
+    /// Returns whether a node was without the store for a while and could report this, or has failed.
     #[must_use]
     pub fn was_blind(&self) -> bool {
         let told = |number| self.node(number).is_some_and(|node| node.twice > 0);
@@ -130,8 +130,8 @@ impl Outcome {
         self.nodes.iter().any(was_blind)
     }
 
-    /// Whether at most `frozen` nodes were not scheduled in time. Other nodes can be too late for slots that no other
-    /// node claims, and then these slots are lost.
+    /// Returns whether at most `frozen` nodes were not scheduled in time. Other nodes can be too late for slots that no
+    /// other node claims, and then these slots are lost.
     #[must_use]
     pub fn had_time(&self, frozen: usize) -> bool {
         let was_run = |fate: &Fate, starts: &[Start]| match fate {
@@ -154,7 +154,7 @@ impl Outcome {
         self.nodes.iter().map(|(_, fate, _)| stalled(fate)).max().unwrap_or(0)
     }
 
-    /// Whether all nodes were scheduled in time, even if their starts were late.
+    /// Returns whether all nodes were scheduled in time, even if their starts were late.
     #[must_use]
     pub fn was_calm(&self) -> bool {
         self.stalled_ms() < CALM_MS

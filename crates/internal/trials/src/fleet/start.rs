@@ -44,7 +44,7 @@ impl Recorder {
     }
 }
 
-/// Reads all starts in a file. Returns none if there is no file.
+/// Reads all starts in a file. Returns an empty list if there is no file.
 pub(crate) fn read(path: &Path) -> Vec<Start> {
     let bytes = fs::read(path).unwrap_or_default();
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |high, &low| high << 8 | u64::from(low));

@@ -142,7 +142,7 @@ impl Trial {
         &self.control
     }
 
-    /// Whether the store has no data about the run any more.
+    /// Returns whether the store has no data about the run any more.
     #[must_use]
     pub fn is_forgotten(&self) -> bool {
         let status = retried(Instant::now() + PATIENCE, || self.control.status());

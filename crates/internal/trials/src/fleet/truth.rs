@@ -1,4 +1,4 @@
-//! Counts how often each slot was started.
+//! Counts the number of times that each slot was started.
 
 use crate::fleet::start::Start;
 use nanopace::{Arrivals, Shape, Shard};

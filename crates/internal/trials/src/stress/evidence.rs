@@ -14,8 +14,8 @@ pub(crate) struct Evidence {
     pub(crate) origin: Nanos,
     pub(crate) records: Vec<Record>,
     pub(crate) changes: Vec<Change>,
-    /// The due time of the first slot that was not taken. `None` if the pacer was closed early, or not all due slots
-    /// could be taken at the end.
+    /// The due time of the first slot that no call has claimed. `None` if the pacer was closed early, or if not all due
+    /// slots could be claimed at the end.
     pub(crate) next: Option<Nanos>,
     pub(crate) at_rest: Totals,
     /// The readings of the clock before and after the call of `close`.

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use nanopace::Strictness;
 use std::time::Duration;
 
-/// How late slots are treated.
+/// The late policy of a round, which determines how the pacer treats late slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
@@ -30,14 +30,14 @@ impl Policy {
         }
     }
 
-    /// Whether this is a late policy. If so, the pacer reads the clock for each start.
+    /// Returns whether this is a late policy. If so, the pacer reads the clock for each start.
     pub(crate) fn is_late(&self) -> bool {
         self.strictness != Strictness::AVERAGE
             || self.max_backlog.is_some()
             || self.skip_later_than.is_some()
     }
 
-    /// Whether late slots can forfeit schedule time, so that later intended starts move.
+    /// Returns whether late slots can forfeit schedule time, so that later intended starts move.
     pub(crate) fn forfeits(&self) -> bool {
         let strictness = self.strictness.get();
         self.max_backlog.is_some() || (strictness > 0.0 && strictness <= 1.0)

@@ -1,9 +1,9 @@
-//! Defines the record of a call by a worker.
+//! Defines the record of a worker's call.
 
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// The kind of call.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Acquire,
@@ -69,7 +69,7 @@ impl Record {
         })
     }
 
-    /// Whether the call began and ended between these moments.
+    /// Returns whether the call began and ended between these moments.
     pub(crate) fn lies_within(&self, from: Nanos, to: Nanos) -> bool {
         self.before > from && self.after < to
     }

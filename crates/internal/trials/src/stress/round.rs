@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// The maximum number of slots to take at the end of a round, in order to see whether one is missing.
+/// The maximum number of slots to claim at the end of a round, in order to detect missing slots.
 const MOST_DRAINED: usize = 20_000;
 
 /// The readings of the clock before and after the close, or the law that it broke.
@@ -81,7 +81,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().expect("a thread of the round panicked")
 }
 
-/// Takes all due slots. Returns the due time of the next slot.
+/// Claims all due slots. Returns the due time of the next slot, or `None` if too many slots are due.
 fn drain(shared: &RoundShared, records: &mut Vec<Record>) -> Option<Nanos> {
     for _ in 0..MOST_DRAINED {
         let before = shared.clock.now();

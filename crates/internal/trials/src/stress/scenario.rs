@@ -44,10 +44,10 @@ pub(crate) enum ClockKind {
     Std,
 }
 
-/// How long a worker is busy between two calls.
+/// The time for which a worker is busy between two calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
-    /// No time, so that calls coincide as often as possible.
+    /// No work, so that calls coincide as often as possible.
     None,
     /// Usually up to some tens of microseconds, and sometimes some milliseconds.
     Mixed,
@@ -65,7 +65,7 @@ pub(crate) enum Changes {
     All,
 }
 
-/// How a round ends.
+/// The way in which a round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// The pacer is closed after the workers have finished.
@@ -119,8 +119,8 @@ impl Scenario {
         if self.begins == Begins::Paused { builder.start_paused() } else { builder }
     }
 
-    /// Whether workers may make calls that block: either each worker gets a slot soon, or the pacer is closed while the
-    /// workers wait.
+    /// Returns whether workers may make calls that block: either each worker gets a slot soon, or the pacer is closed
+    /// while the workers wait.
     pub(crate) fn may_block(&self) -> bool {
         self.ends == Ends::Closed || self.rate >= 1_000
     }
@@ -130,12 +130,12 @@ impl Scenario {
         u32::try_from(self.rate / 1_000).unwrap_or(u32::MAX).clamp(2, 3_000)
     }
 
-    /// Whether the pacer reads the clock for each start during the whole round.
+    /// Returns whether the pacer reads the clock for each start during the whole round.
     pub(crate) fn is_judged_throughout(&self) -> bool {
         self.policy.is_late() && self.changes != Changes::All
     }
 
-    /// Whether no schedule time is ever forfeited.
+    /// Returns whether no schedule time is ever forfeited.
     pub(crate) fn never_forfeits(&self) -> bool {
         !self.policy.forfeits() && self.changes != Changes::All
     }

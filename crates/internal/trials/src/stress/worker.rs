@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The maximum number of records of a worker. More records would take longer to check than to make.
 const MOST_CALLS: usize = 6_000;
-/// Refused calls are no longer recorded after this number of records, because they are many and similar.
+/// The number of records after which refused calls are no longer recorded, because they are many and similar.
 const MOST_WITH_REFUSALS: usize = 2_000;
 const MOST_CLAIMS: usize = 3;
 

@@ -88,7 +88,7 @@ pub(crate) fn find(of: &Crate, tolerated: &[Tolerated]) -> Found {
     found
 }
 
-/// Whether this dependency exists and is part of a circle.
+/// Returns whether this dependency exists and is part of a circle.
 fn closes_circle(graph: &Graph, pair: &Tolerated) -> bool {
     let exists = graph.get(pair.from).is_some_and(|targets| targets.contains_key(pair.to));
     exists && way(graph, pair.to, pair.from).is_some()

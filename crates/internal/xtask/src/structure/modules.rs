@@ -65,7 +65,7 @@ impl Crate {
         dependencies
     }
 
-    /// Returns the module that defines the item. `None` if another crate defines it.
+    /// Returns the module that defines the item, or `None` if another crate defines it.
     fn resolve(&self, named: &Named, imports: usize) -> Option<ModulePath> {
         let start = self.start(named);
         let is_ours = start.is_some();
@@ -92,8 +92,8 @@ impl Crate {
         (import != named).then(|| Named { path, ..import.clone() })
     }
 
-    /// Splits a path into the module at its start and the remaining segments. `None` if the path starts outside of the
-    /// crate.
+    /// Splits a path into the module at its start and the remaining segments. Returns `None` if the path starts outside
+    /// of the crate.
     fn start<'a>(&self, named: &'a Named) -> Option<(ModulePath, &'a [String])> {
         let (mut module, mut rest) = (named.scope.clone(), &named.path[..]);
         match rest.first()?.as_str() {

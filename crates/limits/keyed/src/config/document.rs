@@ -1,4 +1,4 @@
-//! Reads and writes a configuration as a plain document.
+//! Serializes and deserializes a configuration with serde.
 
 use super::snapshot::{ConfigSnapshot, Table, Tables};
 use crate::Limits;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// Writes two tables, `prefixes` and `keys`, with limits as strings: see `FileConfig`.
+/// Writes two tables, `prefixes` and `keys`, with limits as strings. `FileConfig` shows an example.
 impl Serialize for ConfigSnapshot {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut document = to.serialize_struct("ConfigSnapshot", 2)?;
@@ -18,7 +18,7 @@ impl Serialize for ConfigSnapshot {
     }
 }
 
-/// Reads the tables, each of which may be missing. An error names the key or prefix.
+/// Reads the two tables, each of which may be missing. An error names the key or prefix.
 impl<'de> Deserialize<'de> for ConfigSnapshot {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ConfigSnapshot, D::Error> {
         let Document { prefixes, keys } = Document::deserialize(from)?;
@@ -51,7 +51,7 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<Table, D::Error> {
     from.deserialize_map(TableOf("key"))
 }
 
-/// Reads a table of limits. The string names the kind of its entries: key or prefix.
+/// Reads a table of limits. The string is the kind of its entries, `key` or `prefix`, for error messages.
 struct TableOf(&'static str);
 
 impl<'de> Visitor<'de> for TableOf {
@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for TableOf {
     }
 }
 
-/// Reads the limits of one entry, by its kind and name.
+/// Reads the limits of one entry. The strings are its kind and its name, for error messages.
 struct LimitsOf<'a>(&'static str, &'a str);
 
 impl<'de> DeserializeSeed<'de> for LimitsOf<'_> {

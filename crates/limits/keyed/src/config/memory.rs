@@ -33,13 +33,13 @@ pub struct MemoryConfig {
 }
 
 impl MemoryConfig {
-    /// A configuration in which no key has limits.
+    /// Creates a configuration in which no key has limits.
     #[must_use]
     pub fn new() -> MemoryConfig {
         MemoryConfig::from(ConfigSnapshot::default())
     }
 
-    /// Makes the changes in one step. Returns the number of changes that found limits to replace or remove.
+    /// Makes all changes in one step. Returns the number of changes that replaced or removed limits.
     pub(crate) fn make(&self, changes: &[Change<'_>]) -> usize {
         let mut tables = lock(&self.tables);
         let own = Arc::make_mut(&mut tables);
@@ -48,8 +48,8 @@ impl MemoryConfig {
         found
     }
 
-    /// Replaces the configuration by the snapshot, in one step. The caller ensures that no other change is made
-    /// meanwhile.
+    /// Replaces the configuration by the snapshot, in one step. The caller ensures that no other change is made during
+    /// the call.
     #[cfg(feature = "file")]
     pub(crate) fn become_like(&self, snapshot: &ConfigSnapshot) {
         let before = self.snapshot();
@@ -104,7 +104,7 @@ impl fmt::Debug for MemoryConfig {
 /// look up their limits once. A model has one counter, because its executions must not depend on the hash.
 const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
-/// A counter of all changes of defaults, and [`COUNTERS`] of changes of keys.
+/// One counter of all changes of prefixes, and [`COUNTERS`] counters of changes of keys.
 #[derive(Debug)]
 struct Versions {
     prefixes: AtomicU64,
@@ -121,9 +121,9 @@ impl Versions {
         }
     }
 
-    /// A number that is different after each change of the key's own limits or of any defaults.
+    /// Returns a number that is different after each change of the key's own limits or of any prefix's limits.
     ///
-    /// The number is the sum of two counters that only rise, so it is the same only if both are.
+    /// The number is the sum of two counters that only rise, so it is unchanged only if both counters are unchanged.
     fn of(&self, key: &str) -> u64 {
         // Relaxed: as in `raise`. Model: `a_change_is_seen_by_every_later_decision`.
         self.prefixes.load(Relaxed).wrapping_add(self.counter(key).load(Relaxed))

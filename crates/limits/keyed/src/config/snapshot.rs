@@ -1,21 +1,21 @@
-//! A configuration at one moment, and its changes: limits by key, and defaults by prefix.
+//! Snapshots of a configuration and changes to it: limits by key, and defaults by prefix.
 
 use crate::Limits;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The keys that limits are for.
+/// The keys to which limits apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope<'a> {
-    /// The limits of this key.
+    /// This key only.
     Key(&'a str),
-    /// All keys that begin with this prefix and have no limits of their own. If there are several such prefixes, the
-    /// longest one counts. All keys begin with the empty prefix.
+    /// All keys that begin with this prefix and have no limits of their own. If several prefixes match a key, the
+    /// longest one applies. The empty prefix matches all keys.
     Prefix(&'a str),
 }
 
-/// One change of a configuration. [`ConfigStore::apply`](crate::ConfigStore::apply) makes several as one step.
+/// One change of a configuration. [`ConfigStore::apply`](crate::ConfigStore::apply) makes several changes in one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
     /// The keys whose limits change.
@@ -25,13 +25,13 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// Sets the limits of a key or a prefix.
+    /// Creates a change that sets the limits of a key or a prefix.
     #[must_use]
     pub fn set(scope: Scope<'a>, limits: Limits) -> Change<'a> {
         Change { scope, limits: Some(Arc::new(limits)) }
     }
 
-    /// Removes the limits of a key or a prefix.
+    /// Creates a change that removes the limits of a key or a prefix.
     #[must_use]
     pub fn unset(scope: Scope<'a>) -> Change<'a> {
         Change { scope, limits: None }
@@ -61,20 +61,20 @@ impl<'a> Change<'a> {
 pub struct ConfigSnapshot(pub(crate) Arc<Tables>);
 
 impl ConfigSnapshot {
-    /// All keys with limits of their own, in the order of their bytes. The iterator knows its length.
+    /// Returns all keys that have limits of their own, with these limits, in byte order. The iterator knows its length.
     #[must_use]
     pub fn keys(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.keys)
     }
 
-    /// All prefixes with limits, in the order of their bytes. The iterator knows its length.
+    /// Returns all prefixes that have limits, with these limits, in byte order. The iterator knows its length.
     #[must_use]
     pub fn prefixes(&self) -> impl ExactSizeIterator<Item = (&str, &Limits)> {
         listed(&self.0.prefixes)
     }
 
-    /// The changes that turn `before` into this configuration: none for a key or a prefix that has the same limits in
-    /// both. Applied to the other store, they make the two stores equal:
+    /// Returns the changes that turn `before` into this configuration. A key or prefix with the same limits in both
+    /// needs no change. In this example, the changes make one store equal to another:
     ///
     /// ```
     /// use nanopace_keyed::{ConfigStore, MemoryConfig, Scope};
@@ -112,7 +112,7 @@ fn changes<'a>(
     unset.chain(set).collect()
 }
 
-/// Limits by name, in the order of names. A copy shares all names and limits.
+/// Limits by name, in the order of the names. A copy shares all names and limits with the original.
 pub(crate) type Table = BTreeMap<Arc<str>, Arc<Limits>>;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Makes the change. Returns whether there were limits before.
+    /// Makes the change. Returns whether the key or prefix had limits before.
     pub(crate) fn change(&mut self, change: &Change<'_>) -> bool {
         let (table, name) = match change.scope {
             Scope::Key(key) => (&mut self.keys, key),
@@ -139,8 +139,9 @@ impl Tables {
         self.keys.get(key).or_else(|| self.defaults_of(key)).cloned()
     }
 
-    /// The limits of the longest prefix of the key. If a prefix of the key sorts before some other string, it is no
-    /// longer than the common beginning of the key and that string, so the search continues from that beginning.
+    /// Returns the limits of the longest prefix of the key. The search begins at the key and goes down. If the next
+    /// entry is not a prefix of the key, every shorter prefix of the key that follows is at most as long as the common
+    /// beginning of the key and that entry, so the search continues from that beginning.
     fn defaults_of(&self, key: &str) -> Option<&Arc<Limits>> {
         let mut upper = key;
         loop {
@@ -154,7 +155,7 @@ impl Tables {
     }
 }
 
-/// The common beginning of two strings.
+/// Returns the longest common beginning of two strings.
 fn in_common<'a>(text: &'a str, other: &str) -> &'a str {
     let same = text.chars().zip(other.chars()).take_while(|(one, another)| one == another);
     &text[..same.map(|(one, _)| one.len_utf8()).sum()]

@@ -16,33 +16,33 @@ use thiserror::Error;
 ///
 /// [`apply`](ConfigStore::apply) makes all of its changes or none. Decisions see them as follows:
 ///
-/// * A decision uses the limits from before all changes of a batch, or those after all of them, also if its key's own
+/// * A decision uses the limits from before all changes of a batch, or those after all of them, even if its key's own
 ///   limits and several prefixes change.
 /// * After a decision that used a batch, every later decision uses that batch too, whatever its key. *Later* means on
-///   the same thread, or on another one that has synchronized with it (by a lock, a channel, a join).
-/// * A decision that is made during the batch, and that no other decision orders, may use the old limits of its key,
-///   while another one uses the new limits of another key.
+///   the same thread, or on another thread that has synchronized with it (with a lock, a channel or a join).
+/// * A decision that is made while a batch is applied, and is not ordered after another decision, may use the old
+///   limits of its key while another decision already uses the new limits of another key.
 ///
 /// [`MemoryConfig`]: crate::MemoryConfig
 pub trait ConfigStore: Debug + Send + Sync {
-    /// The key's limits, if it has any.
+    /// Returns the key's limits, or `None` if it has no limits.
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
-    /// A number that is different after each change of this key's limits. It may be different after other changes too:
-    /// in [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of one key in 1,024.
+    /// Returns a number that is different after each change of this key's limits. It may be different after other
+    /// changes too: in [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of one key in 1,024.
     ///
     /// A caller that reads the version first, and then [`limits_of`](ConfigStore::limits_of), may keep the limits
     /// until the version changes.
     fn version_of(&self, key: &str) -> u64;
 
-    /// The whole configuration at this moment.
+    /// Returns a snapshot of the whole configuration.
     fn snapshot(&self) -> ConfigSnapshot;
 
-    /// Makes all of the changes in one step. If several are for the same key or prefix, the last one counts. Returns
-    /// the number of changes that found limits to replace or remove.
+    /// Makes all of the changes in one step. If several changes are for the same key or prefix, the last one takes
+    /// effect. Returns the number of changes that replaced or removed limits.
     ///
     /// # Errors
-    /// [`ConfigError`] if they could not be stored. Nothing has changed then.
+    /// [`ConfigError`] if the changes could not be stored. Nothing has changed then.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
 
     /// Sets the limits of a key or a prefix.
@@ -53,7 +53,7 @@ pub trait ConfigStore: Debug + Send + Sync {
         self.apply(&[Change::set(scope, limits)]).map(drop)
     }
 
-    /// Removes the limits of a key or a prefix. Returns whether there were any.
+    /// Removes the limits of a key or a prefix. Returns whether it had limits.
     ///
     /// # Errors
     /// As for [`apply`](ConfigStore::apply).
@@ -62,7 +62,7 @@ pub trait ConfigStore: Debug + Send + Sync {
     }
 }
 
-/// Why a configuration could not be read or written.
+/// The error for a configuration that could not be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -81,7 +81,7 @@ pub enum ConfigError {
     Document {
         /// The file.
         path: PathBuf,
-        /// The fault, and its place.
+        /// A description of the fault and where it is.
         reason: String,
     },
     /// Another process or another store has the file open.
@@ -95,7 +95,7 @@ pub enum ConfigError {
     Io {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A store of another kind could not read or change the configuration.

@@ -1,4 +1,4 @@
-//! Checks that a file is an intact store, before the database trusts it.
+//! Checks that a file is an intact store before the database opens it.
 
 use super::locked_file::LockedFile;
 use super::tables::{Stored, read};
@@ -7,21 +7,22 @@ use redb::{Database, Error, StorageBackend};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 
-/// The first bytes of a file.
+/// The first bytes of a database file.
 const MAGIC: [u8; 9] = *b"redb\x1A\n\xA9\r\n";
-/// The offsets of the layout: five numbers of 32 bits.
+/// The byte offsets of the layout in the header: five 32-bit numbers.
 const LAYOUT: Range<usize> = 12..32;
-/// The first three numbers: bytes of a page; pages of a region's header; pages of its data.
+/// The expected first three numbers of the layout: the bytes per page, the pages of a region's header, and the pages of
+/// its data.
 const SIZES: [u32; 3] = [4096, 0, 1 << 20];
 
-/// The offset of the flags: which of the last two states is the current one (bit 0), and how that state was committed.
+/// The byte offset of the flags: which of the last two states is current (bit 0), and how that state was committed.
 const FLAGS: usize = 9;
-/// The flag of a state that was committed in two phases.
+/// The flag for a state that was committed in two phases.
 const TWO_PHASES: u8 = 4;
-/// The offsets of the transaction numbers of both states.
+/// The byte offsets of the transaction numbers of both states.
 const TRANSACTIONS: [usize; 2] = [168, 296];
 
-/// All bytes of a file with a valid header.
+/// Returns all bytes of a file, after checking its header.
 fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     let length =
         usize::try_from(file.len()?).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
@@ -52,14 +53,14 @@ fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     }
 }
 
-/// Writes the whole file once more. After a failed write to disk, the operating system may have pages in memory that
-/// count as written but are not on disk. A power cut would lose them.
+/// Rewrites the whole file. After a failed write to disk, the operating system may have pages in memory that count as
+/// written but are not on disk. A power cut would lose them.
 pub(super) fn restored(file: &LockedFile) -> Result<(), Error> {
     file.write(0, &content(file)?)?;
     Ok(file.sync_data()?)
 }
 
-/// The database in a file, and its content.
+/// Checks the file, opens the database in it, and returns the database with its entries.
 pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Error> {
     let mut bytes = content(file)?;
     let entries = current(&mut bytes).map_err(of_a_copy)?;
@@ -67,7 +68,8 @@ pub(super) fn examined(file: &LockedFile) -> Result<(Database, Vec<Stored>), Err
     Ok((checked(file.clone())?, entries))
 }
 
-/// Reads the entries of a file with these bytes.
+/// Reads the entries of the newest complete state in `bytes`, the content of a file. Clears the two-phase flag in
+/// `bytes` if the other state may be newer.
 fn current(bytes: &mut [u8]) -> Result<Vec<Stored>, Error> {
     let current = loaded(bytes)?;
     if !is_other_newer(bytes) {
@@ -100,7 +102,8 @@ fn checked(file: impl StorageBackend) -> Result<Database, Error> {
     Ok(Database::builder().set_check_integrity_on_open(true).create_with_backend(file)?)
 }
 
-/// The error of reading a copy. The operating system cannot cause it.
+/// Converts an error of reading a copy in memory. An I/O error there means that the data is damaged, because the
+/// operating system is not involved.
 fn of_a_copy(error: Error) -> Error {
     match error {
         Error::Io(error) => Error::Corrupted(error.to_string()),

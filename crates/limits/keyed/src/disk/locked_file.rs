@@ -1,4 +1,4 @@
-//! The file of a store, which stays open and locked as long as the store exists.
+//! Keeps the file of a store open and locked for as long as the store exists.
 
 use redb::backends::FileBackend;
 use redb::{Error, StorageBackend};
@@ -17,26 +17,27 @@ pub(super) struct LockedFile {
     lock: Option<Arc<Lock>>,
 }
 
-/// The lock of a file, on a separate handle. Dropping it unlocks the file instead of only closing the handle: a child
-/// process that was just started has copies of all handles for a moment, and would keep the file locked that long.
+/// The lock of a file, on a separate handle. Dropping it unlocks the file explicitly. Closing the handle would not be
+/// enough: a child process that was just started has copies of all handles for a moment, and would keep the file locked
+/// until it closes them.
 #[derive(Debug)]
 struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // If this fails, the lock ends with the last handle.
+        // If this fails, the lock ends when the last handle is closed.
         let _ = self.0.unlock();
     }
 }
 
 impl LockedFile {
-    /// A backend that replaces the file, without a lock.
+    /// Creates a file from a backend that replaces it in tests, without a lock.
     #[cfg(test)]
     pub(super) fn of(file: Arc<dyn StorageBackend>) -> LockedFile {
         LockedFile { file, lock: None }
     }
 
-    /// Locks the whole file, so that neither another store nor another program of redb opens it.
+    /// Opens and locks the file, so that neither another store nor another program that uses redb can open it.
     pub(super) fn open(path: &Path) -> Result<LockedFile, Error> {
         let file = File::options().read(true).write(true).open(path)?;
         // The handle is cloned before the file is locked: if cloning failed after that, the file would stay locked.
@@ -52,7 +53,7 @@ impl LockedFile {
     }
 }
 
-/// This backend does not implement locks, so the database takes no lock of its own.
+/// This backend does not implement locks, so the database does not lock the file itself.
 impl StorageBackend for LockedFile {
     fn len(&self) -> io::Result<u64> {
         self.file.len()

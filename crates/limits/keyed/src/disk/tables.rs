@@ -1,4 +1,4 @@
-//! The tables of the database: limits by name, as strings.
+//! Reads and writes the tables of the database: limits by name, as strings.
 
 use crate::{Change, Scope};
 use redb::backends::FileBackend;
@@ -10,10 +10,10 @@ const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
 /// Defaults by prefix, as strings.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
-/// Whether the entry is a prefix, its name, and its limits.
+/// An entry: whether it is a prefix, its name, and its limits.
 pub(super) type Stored = (bool, String, String);
 
-/// All entries.
+/// Returns all entries.
 pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     let transaction = database.begin_read()?;
     let mut entries = Vec::new();

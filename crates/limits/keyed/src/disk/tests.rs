@@ -1,4 +1,4 @@
-//! Tests disks that fail, and their content after a power cut.
+//! Tests the store on disks that fail, and its content after a power cut.
 
 use super::{DiskConfig, LockedFile, begin};
 use crate::{Change, ConfigError, ConfigSnapshot, ConfigStore, Scope};
@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex};
 
 const PAGE: usize = 4096;
 
-/// A file in the memory of an operating system, and on its disk.
+/// A simulated file: its pages in the memory of the operating system, and those on disk.
 #[derive(Debug, Default)]
 struct Disk(Mutex<State>);
 
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// The content for readers.
+    /// The content that readers see.
     seen: Vec<u8>,
-    /// The content after a power cut, at worst.
+    /// The content that is left after a power cut, in the worst case.
     kept: Vec<u8>,
-    /// Pages that the next flush writes. A flush that fails forgets them, as Linux does.
+    /// The pages that the next flush writes. A flush that fails drops them, as Linux does.
     unwritten: BTreeSet<usize>,
-    /// The number of operations that work from now on, and the number of failures after those.
+    /// The number of operations that succeed from now on. The next field is the number of failures after those.
     good: usize,
     bad: usize,
 }
@@ -55,7 +55,7 @@ impl Disk {
         DiskConfig::on(PathBuf::from("limits"), LockedFile::of(file)).unwrap()
     }
 
-    /// The limits that are left after a power cut, and those that are left if only the process dies.
+    /// Returns the limits that are left after a power cut, and those that are left if only the process dies.
     fn left(&self) -> [ConfigSnapshot; 2] {
         let state = self.0.lock().unwrap().clone();
         [state.kept, state.seen].map(|bytes| Disk::of(bytes).opened().snapshot())
@@ -122,8 +122,8 @@ fn is_full(result: Result<usize, ConfigError>) -> bool {
     matches!(result, Err(ConfigError::Io { source, .. }) if source.kind() == ErrorKind::StorageFull)
 }
 
-/// A change fails at its `operation`-th access, and the next accesses fail too, `times` accesses altogether. Returns
-/// false if the change needs fewer accesses.
+/// Makes a change of which `times` accesses in a row fail, beginning after `operation` accesses, and checks that the
+/// store recovers. Returns false if the change needs fewer accesses.
 fn fails_and_recovers(operation: usize, times: usize) -> bool {
     let disk = Disk::new();
     let config = disk.opened();
@@ -190,8 +190,8 @@ fn a_recovery_that_fails_is_tried_again() {
     }
 }
 
-/// The failed change divides a page. When it is undone, half of the old entries are in a page that only the failed
-/// flush would have written.
+/// The failed change splits a page. When it is undone, half of the old entries are in a page that only the failed flush
+/// would have written.
 #[test]
 fn pages_of_a_failed_flush_outlive_a_power_cut() {
     let long = "x".repeat(1_000);

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 impl ConfigSnapshot {
-    /// Reads a TOML document, as shown for [`FileConfig`](crate::FileConfig).
+    /// Reads a TOML document in the format that [`FileConfig`](crate::FileConfig) shows.
     ///
     /// # Errors
     /// [`ConfigError::Io`] if the file cannot be read, [`ConfigError::Document`] if it is not a valid document. The
@@ -22,14 +22,14 @@ impl ConfigSnapshot {
         })
     }
 
-    /// Writes a TOML document, and replaces an old one. Readers find the old document or the new one, and never a part.
-    /// When this function returns, the new document is on disk. The new document keeps the permissions of the old one,
-    /// but not its owner. If `path` is a link to a file, the link stays and the file is replaced. A process that is
-    /// killed during the call may leave a file `.tmp...` beside the document.
+    /// Writes a TOML document, replacing the file at `path`. Readers find the old document or the new one, never a
+    /// part. When this function returns, the new document is on disk. The new document keeps the permissions of the old
+    /// one, but not its owner. If `path` is a link to a file, the link stays and the file is replaced. A process that
+    /// is killed during the call may leave a file `.tmp...` in the folder of the document.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the document cannot be written. Then the old document stays, unless only the last step
-    /// failed: then the new document is in its place, and may be lost in a power cut.
+    /// [`ConfigError::Io`] if the document cannot be written. The old document stays then, unless only the last step
+    /// failed: the new document has replaced it in that case, but may be lost in a power cut.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;
@@ -37,7 +37,7 @@ impl ConfigSnapshot {
     }
 }
 
-/// Reads the file. A pipe is an error, because it would block its reader.
+/// Reads the file. Anything but a regular file is an error, because a pipe would block its reader.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(path)?.is_file() {
         fs::read(path)
@@ -58,8 +58,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     sync_folder(&path)
 }
 
-/// The permissions of the old file. A new file may be read by all users, so that processes of other users can follow
-/// it.
+/// Returns the permissions of the old file. Without an old file, returns permissions that let all users read the new
+/// file, so that processes of other users can follow it.
 fn permissions(path: &Path) -> Option<Permissions> {
     let old = fs::metadata(path).ok().map(|file| file.permissions());
     #[cfg(unix)]
@@ -67,8 +67,8 @@ fn permissions(path: &Path) -> Option<Permissions> {
     old
 }
 
-/// Waits for other writers, and locks the document against them for as long as the file is open. A file that another
-/// writer has replaced meanwhile is not the document any more.
+/// Waits for other writers, and locks the document against them until the returned file is closed. If another writer
+/// has replaced the document during the wait, opens and locks the new file.
 pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     loop {
         let file = File::open(path)?;
@@ -79,7 +79,7 @@ pub(super) fn lock_document(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Adds the path to an error.
+/// Returns a function that adds the path to an I/O error.
 pub(super) fn with_path(path: &Path) -> impl Fn(io::Error) -> ConfigError {
     move |source| ConfigError::Io { path: path.to_owned(), source }
 }

@@ -4,11 +4,12 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Two changes within this time may leave the same time in the file. The clocks of file systems tick every few
-/// milliseconds, on some every two seconds.
+/// The time within which two changes may have the same modification time. The clocks of file systems tick every few
+/// milliseconds, on some file systems every two seconds.
 const TICK: Duration = Duration::from_secs(3);
 
-/// The metadata of a file. Another document has another fingerprint, except within a tick of the file system's clock.
+/// The metadata that identifies a version of a file. Another document has another fingerprint, except within a tick of
+/// the file system's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     modified: SystemTime,
@@ -17,7 +18,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of the file; none if the file system does not provide it.
+    /// Returns the fingerprint of the file at `path`, or `None` if the file system does not provide it.
     pub(super) fn of(path: &Path) -> Option<Fingerprint> {
         let file = fs::metadata(path).ok()?;
         Some(Fingerprint {
@@ -27,7 +28,7 @@ impl Fingerprint {
         })
     }
 
-    /// Whether this is a file that was written elsewhere, and then moved to the place of `before`.
+    /// Returns whether this file was written at another path, and then moved to the path of the file `before`.
     pub(super) fn was_moved_over(&self, before: &Fingerprint) -> bool {
         let [device, inode, seconds, nanos] = self.place;
         let changed = SystemTime::UNIX_EPOCH
@@ -35,14 +36,15 @@ impl Fingerprint {
         [device, inode] != before.place[..2] && self.modified < changed
     }
 
-    /// Whether any later change has another fingerprint. A file whose time is in the future never is settled.
+    /// Returns whether every later change will have another fingerprint. A file whose modification time is in the
+    /// future is never settled.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)
     }
 }
 
-/// The place of the file, and the time when the place or the content of the file last changed. Unlike the time of
-/// modification, that time cannot be set.
+/// Returns the device and inode of the file, and the seconds and nanoseconds of its last status change (`ctime`).
+/// Unlike the modification time, that time cannot be set.
 #[cfg(unix)]
 fn place(file: &Metadata) -> [i64; 4] {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! Tests limits that change while they are in use: no admission is forgotten, and no key is locked out.
+//! Tests limits that change while they are in use: no admission is forgotten, and no key is locked out for ever.
 
 use crate::at;
 use crate::moments::{AtMoment, keyed, sweep_at};
@@ -6,12 +6,12 @@ use nanopace_keyed::{ConfigStore, Keyed, Limits, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::fmt;
 
-/// A limit by its definition.
+/// A limit, with its definition computed from all admissions.
 #[derive(Clone, Copy, Debug)]
 enum Defined {
-    /// One per `interval` ns, up to `burst` at once.
+    /// One request per `interval` ns, up to `burst` at once.
     Gcra { interval: u64, burst: u64 },
-    /// Up to `count` in any `period` ns, in that many slots.
+    /// Up to `count` requests in any `period` ns, counted in `slots` slots.
     Window { count: u64, period: u64, slots: u64 },
 }
 use Defined::{Gcra, Window};
@@ -25,7 +25,7 @@ impl fmt::Display for Defined {
     }
 }
 
-/// `n` were admitted at `now`.
+/// An admission of `n` requests at `now`.
 #[derive(Clone, Copy, Debug)]
 struct LetIn {
     now: u64,
@@ -33,7 +33,7 @@ struct LetIn {
 }
 
 impl Defined {
-    /// Whether the definition allows the last one, if all of `let_in` count.
+    /// Returns whether the definition allows the last of the admissions `let_in`, if all of them count.
     fn allows_the_last(self, let_in: &[LetIn]) -> bool {
         let last = let_in.last().expect("at least one");
         match self {
@@ -48,7 +48,7 @@ impl Defined {
         }
     }
 
-    /// Whether none of `let_in` matters any more, if all of them count.
+    /// Returns whether no admission of `let_in` matters any more at `now`.
     fn is_idle(self, let_in: &[LetIn], now: u64) -> bool {
         match self {
             Window { period, .. } => let_in.last().is_none_or(|last| now - last.now >= period),
@@ -56,7 +56,7 @@ impl Defined {
         }
     }
 
-    /// The time without requests after which one is admitted.
+    /// Returns the time without requests after which a request is admitted, in nanoseconds.
     fn recovers_in(self) -> u64 {
         match self {
             Gcra { interval, .. } => interval,
@@ -65,7 +65,8 @@ impl Defined {
     }
 }
 
-/// When a cooldown has been paid off. Admissions while another limit is in force exhaust it at worst.
+/// Returns the moment at which a rate has been paid off. Admissions while another limit is in force at worst exhaust
+/// it.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)
@@ -77,7 +78,7 @@ fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
 struct Step {
     pause: u64,
     n: u64,
-    /// The number of the new limit, if the limit changes.
+    /// The index of the new limit, or `None` if the limit does not change.
     change: Option<usize>,
 }
 
@@ -103,7 +104,7 @@ fn with_steps(limits: Vec<Defined>) -> impl Strategy<Value = (Vec<Defined>, Vec<
     (Just(limits), steps)
 }
 
-/// One key, whose limit changes.
+/// One key whose limit changes, with its definition.
 struct World {
     engine: Keyed<String, MemoryConfig>,
     limits: Vec<Defined>,
@@ -125,7 +126,7 @@ impl World {
         set(&self.engine, &self.limits[by].to_string());
     }
 
-    /// Whether anything was admitted.
+    /// Makes the step, and returns whether a request was admitted.
     fn step(&mut self, step: Step) -> bool {
         self.now += step.pause;
         if let Some(by) = step.change {
@@ -147,7 +148,7 @@ fn set(engine: &Keyed<String, MemoryConfig>, text: &str) {
         .expect("in memory");
 }
 
-/// The number of single requests that are admitted at once.
+/// Returns the number of single requests that are admitted at `now`.
 fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
     (0..10_000).take_while(|_| engine.try_acquire_at("key", at(now)).is_ok()).count()
 }
@@ -155,8 +156,8 @@ fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// A limit that was in force before has forgotten nothing since, whichever limits were in force meanwhile, unless
-    /// it had nothing to forget.
+    /// A limit that comes back into force has counted all admissions since it was in force, whichever limits were in
+    /// force in between, unless it became idle.
     #[test]
     fn a_limit_put_in_force_again_has_counted_all_along(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps),
@@ -244,14 +245,14 @@ fn of_many_limits_those_that_count_for_longest_are_kept() {
     assert_eq!(admitted(&engine, second), 8);
     for number in 1..30 {
         set(&engine, &format!("{number}/s burst {}", 40 - number));
-        // Any decision makes the limit one that was in force.
+        // A limit is in force only after a decision, so this makes one for zero requests.
         assert!(engine.try_acquire_n_at("key", 0, at(2 * second)).is_ok(), "{number}");
     }
     set(&engine, "8/h");
     assert_eq!(admitted(&engine, 400 * second), 0);
 }
 
-/// Another limit comes into force each second. A rate is one that was never in force before.
+/// A new limit comes into force each second. A new rate was never in force before.
 #[test]
 fn changes_that_never_end_lock_nobody_out() {
     let second = 1_000_000_000;
@@ -294,7 +295,7 @@ fn a_replaced_limit_that_no_longer_counts_takes_no_memory() {
     assert_eq!(sweep_at(&engine, at(5_000 * second), usize::MAX), 1);
 }
 
-/// At the edges of the types, sums of what was admitted fit nowhere.
+/// With the largest numbers of the types, the sums of admissions do not fit into any type.
 #[test]
 fn the_largest_numbers_change_hands() {
     let longest = i64::MAX;

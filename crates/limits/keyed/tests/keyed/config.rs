@@ -4,7 +4,7 @@ use nanopace_keyed::{Change, ConfigSnapshot, ConfigStore, MemoryConfig, Scope};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Whether the change is for a prefix, the key or prefix, and the new count per second; none removes the limits.
+/// A change: whether it is for a prefix, the key or prefix, and the new count per second. `None` removes the limits.
 type Step = (bool, String, Option<u64>);
 
 pub(crate) fn any_steps() -> impl Strategy<Value = Vec<Step>> {
@@ -24,7 +24,7 @@ fn change((is_prefix, name, count): &Step) -> Change<'_> {
     }
 }
 
-/// The entries in their order.
+/// Returns the entries of the snapshot, in their order.
 fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
     let keys = snapshot.keys().map(|(key, limits)| (false, key.to_owned(), limits.to_string()));
     let prefixes = snapshot.prefixes();
@@ -32,7 +32,7 @@ fn listed(snapshot: &ConfigSnapshot) -> Vec<(bool, String, String)> {
         .collect()
 }
 
-/// The entries by definition.
+/// Returns the entries by definition: the last change of each key or prefix takes effect.
 fn expected(steps: &[Step]) -> Vec<(bool, String, String)> {
     let mut all = BTreeMap::new();
     for (is_prefix, name, count) in steps {

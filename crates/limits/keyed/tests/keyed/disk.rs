@@ -1,4 +1,4 @@
-//! Tests the configuration on disk: killed processes, damage, several users.
+//! Tests the configuration on disk: killed processes, damage, and several processes and threads.
 
 use crate::moments::{AtMoment, keyed};
 use nanopace_keyed::{ConfigError, ConfigStore, DiskConfig, Scope};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
-/// The path for a child process.
+/// The environment variable with the path for a child process.
 const CHILD: &str = "NANOPACE_LIMITS_TEST_CHILD";
 
 fn directory() -> TempDir {
@@ -36,7 +36,7 @@ fn all_numbered(config: &DiskConfig, count: usize) -> bool {
         .all(|number| text_of(config, &number.to_string()) == Some(format!("{}/s", number + 1)))
 }
 
-/// A child process that runs this test program for the second half of one test.
+/// Returns the command for a child process, which runs the second half of a test in this test program.
 fn child(test: &str, path: &Path) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command
@@ -91,7 +91,8 @@ fn acknowledged_changes_outlive_a_kill_during_a_write() {
     }
 }
 
-/// A store of 40 keys: the file's bytes after the last change, when its process may die, and after it was closed.
+/// Creates a store of 40 keys. Returns the file's bytes after the last change, as if the process had died then, and
+/// after the store was closed.
 fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
     let config = DiskConfig::open(path).unwrap();
     (0..40).for_each(|number| set_numbered(&config, number));
@@ -101,7 +102,7 @@ fn bytes_of_a_store(path: &Path) -> [Vec<u8>; 2] {
 }
 
 /// Checks that the file opens in a bounded time, and that all 40 keys have their limits or the file is reported as
-/// damaged and not changed. Returns whether all limits are there.
+/// damaged and not changed. Returns whether all limits are present.
 fn is_right_or_damaged(path: &Path, bytes: &[u8], what: &str) -> bool {
     fs::write(path, bytes).unwrap();
     let (done, is_done) = mpsc::channel();
@@ -249,7 +250,7 @@ fn threads_that_begin_and_write_at_once_lose_nothing() {
                 (0..10).for_each(|number| set_numbered(config, 10 * thread + number));
             });
         }
-        // The last one wins, in memory and on disk alike.
+        // The last change wins, in memory and on disk alike.
         for text in ["1/s", "2/s"] {
             let config = &config;
             scope.spawn(move || (0..10).for_each(|_| set(config, Scope::Prefix("x"), text)));

@@ -1,4 +1,4 @@
-//! Tests a configuration as a document.
+//! Tests that a configuration can be written to a document and read from it.
 
 use crate::config::{any_steps, changes};
 use nanopace_keyed::{ConfigSnapshot, ConfigStore, MemoryConfig};

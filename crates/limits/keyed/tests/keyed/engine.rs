@@ -19,7 +19,7 @@ fn limits(text: &str) -> Limits {
     text.parse().expect("limits")
 }
 
-/// The same limits for all keys.
+/// Returns limits by key that are the same for all keys.
 fn engine(text: &str) -> Keyed<String, MemoryConfig> {
     let config = MemoryConfig::new();
     config.set(Scope::Prefix(""), limits(text)).unwrap();
@@ -30,7 +30,7 @@ fn change(engine: &Keyed<String, MemoryConfig>, scope: Scope<'_>, text: &str) {
     engine.config().set(scope, limits(text)).unwrap();
 }
 
-/// The number of single requests that are admitted at once.
+/// Returns the number of single requests that are admitted at `now`.
 fn admitted(engine: &Keyed<String, MemoryConfig>, key: &str, now: u64) -> usize {
     (0..1000).take_while(|_| engine.try_acquire_at(key, at(now)).is_ok()).count()
 }
@@ -51,7 +51,8 @@ proptest! {
         prop_assert_eq!(config.limits_of(&key).map(|limits| limits.to_string()), longest);
     }
 
-    /// This holds whatever is configured, changed and removed, and however often idle keys are cleaned up.
+    /// Compares with a store that removes nothing, whatever is configured, changed and removed, and however often idle
+    /// keys are cleaned up.
     #[test]
     fn removal_never_changes_a_decision_by_changing_limits(
         steps in prop::collection::vec((0..4_u8, 0..3_u64, 0..40_u64, 0..6_usize, any::<bool>()), 1..150),
@@ -142,7 +143,7 @@ fn after_a_change_the_wait_is_that_of_the_new_limits() {
     assert_eq!(engine.try_acquire_at("alice", at(0)), not_until(SECOND / 2));
     change(&engine, Scope::Key("alice"), "2/s in 2");
     assert_eq!(engine.try_acquire_at("alice", at(0)), not_until(3 * SECOND / 2 - 1));
-    // Counts that left the old window do not come back.
+    // Counts that have left the old window do not come back.
     change(&engine, Scope::Key("alice"), "2/min in 60");
     assert_eq!(admitted(&engine, "alice", 2 * SECOND), 2);
 }
@@ -190,7 +191,7 @@ fn excess_cost_counts_for_a_removed_key() {
     }
 }
 
-/// Versions need not rise. Version 0 has other limits than version 1.
+/// A source whose version may also fall. Version 0 has other limits than version 1.
 #[derive(Debug)]
 struct Versions(Arc<AtomicU64>);
 
@@ -218,7 +219,7 @@ fn a_key_that_was_removed_has_the_limits_of_now_after_its_reservation_is_settled
     assert_eq!((standing.limit, standing.remaining), (20, 16));
 }
 
-/// Puts all keys into one shard.
+/// A hash function that puts all keys into one shard.
 #[derive(Default)]
 struct SameHash;
 

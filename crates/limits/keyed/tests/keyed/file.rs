@@ -11,9 +11,9 @@ use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
-/// The document for a child process.
+/// The environment variable with the path of the document for a child process.
 const CHILD: &str = "NANOPACE_LIMITS_TEST_FOLLOWER";
-/// An interval that no test reaches.
+/// An interval that is longer than any test.
 const NEVER: Duration = Duration::from_secs(86_400);
 
 fn place() -> (TempDir, PathBuf) {
@@ -35,7 +35,7 @@ fn text_of(config: &impl ConfigStore, key: &str) -> Option<String> {
     config.limits_of(key).map(|limits| limits.to_string())
 }
 
-/// All keys have these limits.
+/// Returns a configuration of `keys` keys with these limits.
 fn uniform(keys: usize, text: &str) -> ConfigSnapshot {
     let config = MemoryConfig::new();
     let keys: Vec<String> = (0..keys).map(|number| format!("key {number}")).collect();
@@ -60,7 +60,7 @@ fn other_processes_follow() {
     if let Some(path) = env::var_os(CHILD) {
         let config = FileConfig::follow(path, Duration::from_millis(1)).unwrap();
         let engine = keyed(config, 10);
-        // Shows the parent that this process follows the file, and waits for the parent's change.
+        // Signals to the parent that this process follows the file, and waits for the parent's change.
         let number = env::var("NUMBER").unwrap();
         set(engine.config(), &number, "1/s");
         while engine.try_acquire_n_at("all", 7, crate::at(0)).is_err() {

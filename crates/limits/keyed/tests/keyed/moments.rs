@@ -1,4 +1,4 @@
-//! Limits by key at moments that a test names, forwards and backwards.
+//! Helpers for decisions at moments that a test chooses, in any order.
 
 use nanopace_keyed::{KeyRejected, Keyed, LimitsOf, Standing};
 use nanopace_nanos::{Clock, Nanos};
@@ -10,7 +10,7 @@ thread_local! {
     static NOW: Cell<Nanos> = const { Cell::new(Nanos::ZERO) };
 }
 
-/// A clock that shows each thread the moment that this thread has set last.
+/// A clock that returns to each thread the moment that this thread has set last.
 #[derive(Debug)]
 pub(crate) struct NamedMoment;
 
@@ -20,12 +20,12 @@ impl Clock for NamedMoment {
     }
 }
 
-/// Keys by `config`, at moments that each call names.
+/// Returns limits by key with the limits of `config`, which decide at the moment that each call passes.
 pub(crate) fn keyed<C>(config: C, max_keys: usize) -> Keyed<String, C> {
     Keyed::builder(config).max_keys(max_keys).clock(NamedMoment).build().expect("a configuration")
 }
 
-/// Limits by key that decide at [`NamedMoment`]s.
+/// Decisions of limits by key at a given moment.
 pub(crate) trait AtMoment<Q: ?Sized> {
     fn try_acquire_n_at(&self, key: &Q, n: u64, now: Nanos) -> Result<(), KeyRejected>;
 
@@ -54,7 +54,7 @@ where
     }
 }
 
-/// [`Keyed::sweep`] at `now`.
+/// Calls [`Keyed::sweep`] at `now`.
 pub(crate) fn sweep_at<K, C, S>(keyed: &Keyed<K, C, S>, now: Nanos, cells: usize) -> usize
 where
     K: Hash + Eq,

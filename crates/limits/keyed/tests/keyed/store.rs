@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Without a random hash, so that a failure can be repeated.
+/// Limits by key without a random hash, so that a failure can be repeated.
 type Store = Keyed<u64, Uniform, BuildHasherDefault<DefaultHasher>>;
 
 fn store_when_full(limits: &str, max_keys: usize, lag: Duration, when_full: WhenFull) -> Store {
@@ -29,11 +29,11 @@ const LAG: u64 = 50;
 struct Step {
     key: u64,
     n: u64,
-    /// The time since the step before.
+    /// The time since the previous step.
     pause: u64,
     /// The time between the reading of the clock and the decision.
     late: u64,
-    /// The cells of the clean-up after the step.
+    /// The number of cells that the clean-up after the step checks.
     looks: usize,
 }
 
@@ -45,7 +45,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// Compares with a store that removes nothing, because its lag is too long.
+/// Compares the decisions with those of a store that removes nothing, because its lag is too long.
 fn same_decisions_without_removal(limits: &str, steps: &[Step]) -> Result<(), TestCaseError> {
     let swept = store(limits, 100, Duration::from_nanos(LAG));
     let kept = store(limits, 100, Duration::MAX);
@@ -180,7 +180,7 @@ fn memory_follows_the_active_keys_without_any_sweep() {
     let store = store("1/s", 1_000_000, Duration::ZERO);
     let most = (0..500_000_u64)
         .map(|request| {
-            // Ten thousand keys a second, each used once.
+            // Ten thousand new keys per second, each used once.
             store.try_acquire_n_at(&request, 1, at(request * SECOND / 10_000)).unwrap();
             store.keys()
         })

@@ -14,7 +14,7 @@ type End = Result<Duration, WaitError<KeyRejected>>;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Ten a day for each key; alice has used all of hers.
+/// Returns limits of ten requests a day for each key. The key `alice` has used up its ten.
 fn users() -> (ManualClock, Users) {
     let clock = ManualClock::new();
     let users: Users = Keyed::per(10, DAY).clock(clock.clone()).build().unwrap();
@@ -36,7 +36,7 @@ impl Bell {
         self.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Asks, and has to wait.
+    /// Steps the request, which has to wait.
     fn waits<G: Waitable>(self: &Arc<Bell>, guest: &mut Waiter<'_, G>) {
         assert!(matches!(guest.step(&Waker::from(Arc::clone(self))), Step::Until(_)));
     }
@@ -144,7 +144,7 @@ fn a_request_dropped_during_its_jitter_is_refunded() {
     assert_eq!(users.standing("alice").unwrap().remaining, 7);
 }
 
-/// A new key finds no room, although another key has a queue.
+/// A new key finds no room while another key has a queue.
 #[test]
 fn a_key_without_room_does_not_wait() {
     let clock = ManualClock::new();

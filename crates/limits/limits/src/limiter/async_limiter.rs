@@ -1,4 +1,4 @@
-//! Waiting in tasks, with the timers of `nanopace-async`.
+//! Lets tasks wait for a limiter, with the timers of `nanopace-async`.
 
 use super::Limiter;
 use crate::{CostsRejected, Wait, WaitError};
@@ -12,9 +12,9 @@ use std::time::Duration;
 /// Tasks and threads that wait for the same limiter form one FIFO queue. Requests that do not wait yield to it
 /// ([`Limiter::fair`]).
 ///
-/// Cancelling is safe. A waiting task holds nothing. A dropped future leaves the queue; if it is dropped during its
-/// [jitter](Wait::jitter), it refunds its costs. A future that is polled once and then never again delays the requests
-/// after it. Requests that do not wait yield to it for two seconds at most.
+/// Cancelling is safe. Nothing is counted for a task while it waits. A dropped future leaves the queue; if it is
+/// dropped during its [jitter](Wait::jitter), it refunds its costs. A future that is polled once and then never again
+/// delays the requests after it. Requests that do not wait yield to it for two seconds at most.
 #[derive(Clone, Debug)]
 pub struct AsyncLimiter {
     limiter: Limiter,
@@ -22,15 +22,15 @@ pub struct AsyncLimiter {
 }
 
 impl AsyncLimiter {
-    /// Waits with the best timer for the caller's runtime: [`timer::best`].
+    /// Creates a limiter for tasks, with the best timer for the caller's runtime ([`timer::best`]).
     ///
     /// # Errors
-    /// If no timer is available.
+    /// An I/O error if no timer is available.
     pub fn new(limiter: Limiter) -> io::Result<AsyncLimiter> {
         Ok(AsyncLimiter::with_timer(limiter, timer::best()?))
     }
 
-    /// Waits with this timer.
+    /// Creates a limiter for tasks that waits with this timer.
     pub fn with_timer(limiter: Limiter, timer: impl Timer) -> AsyncLimiter {
         AsyncLimiter { limiter, alarms: Alarms::new(timer) }
     }
@@ -43,17 +43,17 @@ impl AsyncLimiter {
         self.wait(Wait::default()).await
     }
 
-    /// Waits with these options, and returns how long that took.
+    /// Waits with these options until the request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`].
+    /// [`WaitError`] if the request is never admitted, or not before its timeout.
     pub async fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let end = self.limiter.waiter(wait).wait_in_task(&self.alarms).await;
         self.limiter.meter().waited(&end);
         end
     }
 
-    /// The limiter: to check without waiting, and to change the limits.
+    /// Returns the limiter, for checks without waiting and for changes of the limits.
     #[must_use]
     pub fn limiter(&self) -> &Limiter {
         &self.limiter

@@ -1,11 +1,12 @@
-//! The builder of limiters.
+//! Builds limiters and limits step by step.
 
 use super::{Limiter, Meter};
 use crate::{Limit, Limits, LimitsError, Quota};
 use nanopace_nanos::{Clock, TscClock};
 use std::time::Duration;
 
-/// Builds [`Limits`] step by step; [`Limiter::per_second`] begins one. An invalid step is reported at the end.
+/// Builds a [`Limiter`] or [`Limits`] step by step. [`Limiter::per_second`] starts a builder.
+/// [`build`](LimitsBuilder::build) and [`limits`](LimitsBuilder::limits) report the first invalid step.
 ///
 /// ```
 /// use nanopace_limits::{Limiter, LimitsError};
@@ -26,7 +27,7 @@ pub struct LimitsBuilder {
 }
 
 impl LimitsBuilder {
-    /// Sets the burst of the last limit. The default is one period's worth.
+    /// Sets the burst of the last limit. By default, the burst is the limit's count per period.
     pub fn burst(self, burst: u64) -> LimitsBuilder {
         let limits = self.limits.and_then(|mut limits| {
             let last = limits.last_mut().ok_or(LimitsError::NoBurst)?;
@@ -36,7 +37,7 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Adds one limit or several, as a string in the form of [`Limits`].
+    /// Adds one or more limits from a string in the format of [`Limits`].
     pub fn and(self, limits: &str) -> LimitsBuilder {
         let limits = self.limits.and_then(|all| {
             let all = format!("{}, {limits}", Limits::new(all)).parse::<Limits>()?;
@@ -45,27 +46,27 @@ impl LimitsBuilder {
         LimitsBuilder { limits, ..self }
     }
 
-    /// Sets another clock, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
+    /// Sets the clock of the limiter, such as a [`ManualClock`](nanopace_nanos::ManualClock) in tests.
     pub fn clock(self, clock: impl Clock + 'static) -> LimitsBuilder {
         LimitsBuilder { clock: Box::new(clock), ..self }
     }
 
-    /// Sets a name under which the limiter's decisions are counted: [`Limiter::named`].
+    /// Sets the name under which the limiter's decisions are counted, as [`Limiter::named`] does.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     pub fn named(self, name: &str) -> LimitsBuilder {
         LimitsBuilder { meter: Meter::named(name), ..self }
     }
 
-    /// The limits.
+    /// Returns the limits.
     ///
     /// # Errors
-    /// [`LimitsError`] of the first invalid step.
+    /// The [`LimitsError`] of the first invalid step.
     pub fn limits(self) -> Result<Limits, LimitsError> {
         self.limits.map(Limits::new)
     }
 
-    /// A limiter with these limits.
+    /// Builds a limiter with these limits.
     ///
     /// # Errors
     /// As for [`limits`](LimitsBuilder::limits).
@@ -76,17 +77,17 @@ impl LimitsBuilder {
 }
 
 impl Limiter {
-    /// Begins with `count` requests per second.
+    /// Starts a builder with a limit of `count` requests per second.
     pub fn per_second(count: u64) -> LimitsBuilder {
         Limiter::per(count, Duration::from_secs(1))
     }
 
-    /// Begins with `count` requests per minute.
+    /// Starts a builder with a limit of `count` requests per minute.
     pub fn per_minute(count: u64) -> LimitsBuilder {
         Limiter::per(count, Duration::from_secs(60))
     }
 
-    /// Begins with `count` requests per `period`.
+    /// Starts a builder with a limit of `count` requests per `period`.
     pub fn per(count: u64, period: Duration) -> LimitsBuilder {
         let quota = Quota::new(count, period);
         let limits = quota.map(|quota| vec![Limit::gcra(quota)]).map_err(LimitsError::from);

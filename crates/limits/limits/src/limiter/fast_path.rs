@@ -1,17 +1,18 @@
 //! The fast path of a limiter with one rate: a decision without the lock.
 //!
 //! A mutex guards the state of a limiter. The state of a single rate is one word, which is all that a decision needs.
-//! While the fast path is *open*, that word is here: a request that does not wait takes a load, the rule's step, and
-//! one compare-and-swap. A caller that takes the lock first *closes* the fast path, which moves the word into the
-//! guarded state. While the fast path is closed, requests find [`CLOSED`] instead of the word, and take the lock.
+//! While the fast path is *open*, that word is stored here: a request that does not wait takes a load, the rule's step,
+//! and one compare-and-swap. A caller that has taken the lock begins by *closing* the fast path, which moves the word
+//! into the guarded state. While the fast path is closed, requests find [`CLOSED`] instead of the word, and take the
+//! lock.
 //!
 //! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, and no
 //! request waits. So a decision here is the one that would be made under the lock, for the moment at which the request
-//! has read the clock. At the time of the decision that moment may be past. A rate still keeps its bound
+//! has read the clock. That moment may be in the past when the decision is made. A rate still keeps its bound
 //! ([`Gcra`](crate::Gcra)).
 //!
-//! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before that
-//! cannot exchange it then. It takes the lock instead, after the changes that were made under it. Models:
+//! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before it was
+//! moved fails to exchange it. It takes the lock instead, after the changes that were made under it. Models:
 //! `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
@@ -19,8 +20,8 @@ use crate::sync::{AtomicU64, Relaxed};
 use crate::{Limit, Limits, Rejected, Rule};
 use nanopace_nanos::Clock;
 
-/// Replaces the word while the word is in the guarded state. A word with this very value stays in the guarded state:
-/// its debt never ends.
+/// The value that is stored here while the word is in the guarded state. A word that itself has this value stays in the
+/// guarded state: its debt never ends.
 const CLOSED: u64 = u64::MAX;
 
 /// The fast path of one limiter.
@@ -34,7 +35,7 @@ pub(crate) struct FastPath {
 }
 
 impl FastPath {
-    /// The fast path for these limits, closed at first.
+    /// Creates the fast path for these limits. It is closed at first.
     pub(crate) fn of(limits: &Limits) -> FastPath {
         let limit = match limits.each() {
             [limit @ Limit { law: Law::Gcra { .. }, .. }] => Some(*limit),
@@ -43,7 +44,8 @@ impl FastPath {
         FastPath { limit, word: AtomicU64::new(CLOSED) }
     }
 
-    /// Decides on `n` now. `None` if the fast path is closed: then the lock is needed.
+    /// Decides on a request of `n` now. Returns `None` if the fast path is closed; the caller then has to take the
+    /// lock.
     #[inline]
     pub(crate) fn try_acquire(&self, n: u64, clock: &dyn Clock) -> Option<Result<(), Rejected>> {
         let Some(Limit { law: Law::Gcra { rule, .. }, .. }) = &self.limit else { return None };

@@ -1,11 +1,12 @@
-//! Metrics of a limiter with a name.
+//! Records the metrics of a named limiter.
 
 #[cfg(feature = "metrics")]
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Counts a limiter's decisions, if it has a name (`Limiter::named`, feature `metrics`), by the facade
-/// [`metrics`](https://docs.rs/metrics). Otherwise a meter takes no memory and no time.
+/// Counts the decisions of a named limiter (`Limiter::named`, feature `metrics`) with the facade
+/// [`metrics`](https://docs.rs/metrics). The meter of a limiter without a name counts nothing. Without the feature, a
+/// meter takes no memory and no time.
 #[derive(Clone, Debug, Default)]
 pub struct Meter(Option<Handles>);
 
@@ -37,8 +38,8 @@ const REJECTED: &str = "nanopace_limits_rejected_total";
 const WAITED: &str = "nanopace_limits_waited_seconds";
 
 impl Meter {
-    /// Counts under the name `name`, by the recorder that is installed now. Install the recorder first: counts under a
-    /// name that was given before are lost.
+    /// Creates a meter that counts under `name`, with the recorder that is installed at this moment. Install the
+    /// recorder first: a meter that was created earlier counts nothing.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn named(name: &str) -> Meter {
@@ -57,7 +58,7 @@ impl Meter {
         }))))
     }
 
-    /// Counts an admitted or rejected request.
+    /// Counts one request: as admitted if `let_in` is true, otherwise as rejected.
     #[inline]
     pub fn answered(&self, let_in: bool) {
         if let Some(handles) = &self.0 {
@@ -65,7 +66,7 @@ impl Meter {
         }
     }
 
-    /// Counts a request that would have waited: admitted after that time, or rejected.
+    /// Counts a request at the end of its wait: as admitted after that time, or as rejected.
     #[inline]
     pub fn waited<E>(&self, end: &Result<Duration, E>) {
         self.answered(end.is_ok());

@@ -20,16 +20,16 @@ impl Limiter {
 /// A request that a [`Limiter`] has counted before its caller knows whether the request will be made, or what it will
 /// cost. Dropping the reservation refunds the request.
 ///
-/// A refund never makes room for more than if the request had never been made: debt that time has paid off, or a
-/// count that has left its window, cannot come back. If several reservations are open, a rate refunds each in full in
-/// the order in which they were made, or in reverse if nothing was admitted after them; otherwise perhaps less.
-/// Limits that have changed since refund nothing. The clock must not go back meanwhile: a rate would refund debt that
-/// time had paid off.
+/// After a refund, no more is admitted than if the request had never been made: debt that has been paid off over time,
+/// or a count that has left its window, is not refunded. If several reservations are open, a rate refunds each in full
+/// if they are dropped in the order in which they were made, or in reverse order if nothing was admitted after them. In
+/// any other order, it may refund less. A limit that has changed since the reservation refunds nothing. The clock must
+/// not go back between a reservation and its refund: a rate would refund debt that had already been paid off.
 #[derive(Debug)]
 #[must_use = "dropping it takes the request back"]
 pub struct Reservation {
     limiter: Limiter,
-    /// None once it is settled.
+    /// `None` once the reservation is settled.
     receipt: Option<Receipt>,
 }
 
@@ -38,7 +38,7 @@ impl Reservation {
         Reservation { limiter: limiter.clone(), receipt: Some(receipt) }
     }
 
-    /// Keeps the request counted.
+    /// Commits the reservation: the request stays counted, with the reserved costs.
     pub fn commit(mut self) {
         self.receipt = None;
     }

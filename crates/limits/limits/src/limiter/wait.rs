@@ -1,4 +1,4 @@
-//! Waiting for a limiter, in a thread or by an event loop.
+//! Waits for a limiter, in a thread or from an event loop.
 
 use super::Limiter;
 use crate::limits::{LimitsState, Receipt};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 impl Limiter {
     /// Waits in this thread until one request is admitted, and returns how long that took. Threads and tasks are
-    /// admitted in the order in which they came.
+    /// admitted in the order in which they arrived.
     ///
     /// # Errors
     /// [`WaitError::Rejected`] if the limiter never admits it.
@@ -18,18 +18,18 @@ impl Limiter {
         self.wait(Wait::default())
     }
 
-    /// Waits in this thread with these options, and returns how long that took.
+    /// Waits in this thread with these options until the request is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError`].
+    /// [`WaitError`] if the request is never admitted, or not before its timeout.
     pub fn wait(&self, wait: Wait<'_>) -> Result<Duration, WaitError<CostsRejected>> {
         let end = self.waiter(wait).block();
         self.meter().waited(&end);
         end
     }
 
-    /// A request that waits with these options, for an event loop of your own: [`Waiter::step`]. The metrics do not
-    /// count it.
+    /// Returns a waiting request with these options. Your event loop drives it by calling [`Waiter::step`]. The metrics
+    /// do not count it.
     #[must_use]
     pub fn waiter<'a>(&self, wait: Wait<'a>) -> Waiter<'a, &Limiter> {
         Waiter::new(self, wait)

@@ -1,4 +1,4 @@
-//! States as numbers, for a store outside the process.
+//! Exports states as numbers and imports them, for a store outside the process.
 
 use super::limit::{Law, Limit, LimitState};
 use super::replaced::{CountedLimit, Replaced};
@@ -8,11 +8,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use nanopace_nanos::Nanos;
 
-/// The state of a limit.
+/// The state of a limit, as the three numbers that [`Limits::export`] describes.
 type Numbers = [f64; 3];
 
 impl Limit {
-    /// The time between two requests of this rate, in microseconds.
+    /// Returns the time between two requests of this rate, in microseconds.
     fn interval_micros(&self) -> f64 {
         double(self.quota().period_ns()) / 1e3 / double(self.quota().count())
     }
@@ -21,8 +21,8 @@ impl Limit {
         let windows = |Counts { number, before, now }| [number, before, now].map(double);
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {
-                // If nothing is owed any more, the moment since which nothing is owed, because the clock may be set
-                // back.
+                // If nothing is owed any more, this is the moment since which nothing is owed, because the clock may be
+                // set back.
                 let micros = rule.schedule().paid_from(*word).min(now).as_nanos() / 1_000;
                 let at = Nanos::from_nanos(micros * 1_000);
                 let owed = self.interval_micros() * rule.schedule().requests_owed(*word, at);
@@ -51,16 +51,16 @@ impl Limit {
 }
 
 impl Limits {
-    /// The state of each of these limits at `now`, and then of the replaced limits that still count, as
-    /// three numbers each:
+    /// Returns the state of each of these limits at `now`, followed by the states of the replaced limits that still
+    /// count. Each state is three numbers:
     ///
     /// * a rate: the time that is owed, in microseconds; the moment at which it is owed, in microseconds; and
     ///   the number of requests that were refunded so far, modulo 2^32;
     /// * a window of the clock: the number of the latest window that has admitted anything, the count of the
     ///   window before it, and its own count.
     ///
-    /// `None` if one of the limits counts single requests or slots ([`LimitKind::SlidingLog`],
-    /// [`LimitKind::AggregatedWindow`]): these take more numbers.
+    /// Returns `None` if one of the limits counts single requests or slots ([`LimitKind::SlidingLog`],
+    /// [`LimitKind::AggregatedWindow`]): their states need more than three numbers.
     ///
     /// [`LimitKind::SlidingLog`]: crate::LimitKind::SlidingLog
     /// [`LimitKind::AggregatedWindow`]: crate::LimitKind::AggregatedWindow
@@ -71,8 +71,8 @@ impl Limits {
         all.map(|(limit, state)| Some((*limit, limit.numbers(state, now)?))).collect()
     }
 
-    /// The state that [`export`](Limits::export) has returned. `None` if there are fewer entries than
-    /// limits, or if a limit takes more numbers.
+    /// Returns the state whose numbers [`export`](Limits::export) has returned. Returns `None` if there are fewer
+    /// entries than limits, or if the state of a limit needs more than three numbers.
     #[must_use]
     pub fn import(&self, numbers: &[(Limit, [f64; 3])]) -> Option<LimitsState> {
         let (in_force, replaced) = numbers.split_at_checked(self.each().len())?;

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// One limit of any kind. As a string, a limit is a [`Quota`] followed by its kind:
 ///
-/// | text | limit | rule |
+/// | string | limit | rule |
 /// |---|---|---|
 /// | `10/s` | a rate, with a burst of one period's worth | [`Gcra`] |
 /// | `10/s burst 20` | a rate, with a burst of 20 | [`Gcra`] |
@@ -42,10 +42,10 @@ pub(crate) enum Law {
 pub(crate) enum LimitState {
     Word {
         word: u64,
-        /// The number of requests that were refunded to a rate; it wraps around. 0 if none.
+        /// The number of requests that were refunded to a rate. It wraps around, but is 0 only before the first refund.
         refunded: u32,
     },
-    /// Boxed, so that a limit of one word takes no more memory than it needs.
+    /// Boxed, so that the state of a limit of one word stays small.
     Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
@@ -57,10 +57,10 @@ impl LimitState {
     }
 }
 
-/// The most limits that a string may have. Each of them takes part in every decision.
+/// The maximum number of limits in a string. Every decision checks each of them.
 pub(crate) const MOST_AT_ONCE: usize = 64;
 
-/// Why a string is not a [`Limit`], or not [`Limits`](crate::Limits).
+/// The error for an invalid [`Limit`] or invalid [`Limits`](crate::Limits).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LimitsError {
@@ -84,7 +84,7 @@ pub enum LimitsError {
     /// `unlimited` as one of several limits, or as a single [`Limit`].
     #[error("`unlimited` means no limit: write it alone, or write limits without it")]
     Unlimited,
-    /// Too many limits at once.
+    /// More limits in a string than are allowed. Contains their number.
     #[error("{0} limits at once: write {most} at most", most = MOST_AT_ONCE)]
     TooMany(usize),
     /// A burst for a kind of limit that has no burst.
@@ -92,8 +92,8 @@ pub enum LimitsError {
     NoBurst,
 }
 
-/// A limit's rule and state together. A state always belongs to its limit's law, because [`Limit::fresh`] makes all
-/// states.
+/// Evaluates an expression with the rule and the state of a limit. The variant of a state always matches its limit's
+/// law.
 macro_rules! with_law {
     ($limit:expr, $state:expr, |$rule:ident, $own:ident| $answer:expr) => {
         match (&$limit.law, $state) {
@@ -108,13 +108,13 @@ macro_rules! with_law {
 }
 
 impl Limit {
-    /// `quota` as a [`Gcra`] whose burst is the whole count.
+    /// Creates a rate limit of `quota` ([`Gcra`]) whose burst is the whole count.
     #[must_use]
     pub fn gcra(quota: Quota) -> Limit {
         Limit { quota, law: Law::Gcra { rule: Gcra::new(quota), burst: quota.count() } }
     }
 
-    /// `quota` as a [`Gcra`] with this burst.
+    /// Creates a rate limit of `quota` ([`Gcra`]) with this burst.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for a burst that takes
@@ -124,37 +124,37 @@ impl Limit {
         Ok(Limit { quota, law: Law::Gcra { rule, burst } })
     }
 
-    /// `quota` as an [`AggregatedWindow`] of `slots` slots.
+    /// Creates a limit of `quota` that counts in an [`AggregatedWindow`] of `slots` slots.
     #[must_use]
     pub fn window(quota: Quota, slots: NonZeroU16) -> Limit {
         Limit { quota, law: Law::Window { rule: AggregatedWindow::new(quota, slots) } }
     }
 
-    /// `quota` as a [`SlidingLog`].
+    /// Creates a limit of `quota` that counts in a [`SlidingLog`].
     #[must_use]
     pub fn sliding_log(quota: Quota) -> Limit {
         Limit { quota, law: Law::Log { rule: SlidingLog::new(quota) } }
     }
 
-    /// `quota` as a [`SlidingLog`] that counts rejected requests too.
+    /// Creates a limit of `quota` that counts in a [`SlidingLog`], including rejected requests.
     #[must_use]
     pub fn sliding_log_counting_rejected(quota: Quota) -> Limit {
         Limit { quota, law: Law::Log { rule: SlidingLog::counting_rejected(quota) } }
     }
 
-    /// `quota` as a [`FixedWindow`].
+    /// Creates a limit of `quota` that counts in a [`FixedWindow`].
     #[must_use]
     pub fn fixed_window(quota: Quota) -> Limit {
         Limit { quota, law: Law::Fixed { rule: FixedWindow::new(quota) } }
     }
 
-    /// `quota` as a [`SlidingCounter`].
+    /// Creates a limit of `quota` that counts in a [`SlidingCounter`].
     #[must_use]
     pub fn sliding_counter(quota: Quota) -> Limit {
         Limit { quota, law: Law::Counter { rule: SlidingCounter::new(quota) } }
     }
 
-    /// This rate with another burst.
+    /// Returns this rate with the given burst.
     ///
     /// # Errors
     /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for [`gcra_with_burst`](Limit::gcra_with_burst).
@@ -165,7 +165,7 @@ impl Limit {
         }
     }
 
-    /// The quota.
+    /// Returns the quota.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota
@@ -181,7 +181,7 @@ impl Limit {
         }
     }
 
-    /// The largest request that is ever admitted: the burst of a rate, the count of a window.
+    /// Returns the largest request that is ever admitted: the burst of a rate, the count of a window.
     #[must_use]
     pub fn most(&self) -> u64 {
         match &self.law {
@@ -205,15 +205,15 @@ impl Limit {
         }
     }
 
-    /// [`try_acquire`](Limit::try_acquire) for any limit. The code of a rate is separate, because it is small enough to
-    /// be inlined.
+    /// Does what [`try_acquire`](Limit::try_acquire) does, for any limit. The code of a rate is separate, because it is
+    /// small enough to be inlined.
     fn try_acquire_any(&self, state: &mut LimitState, now: Nanos, n: u64) -> Result<(), Rejected> {
         self.forget_refunds(state, now);
         with_law!(self, state, |rule, own| rule.try_acquire(own, now, n))
     }
 
-    /// Forgets the refunds of a rate once they no longer matter for any request. So an idle state equals a fresh one,
-    /// also when the limit changes.
+    /// Resets the number of refunds of a rate once they no longer matter for any request. So an idle state equals a
+    /// fresh one, even when the limit changes.
     #[inline]
     fn forget_refunds(&self, state: &mut LimitState, now: Nanos) {
         if let (Law::Gcra { rule, .. }, LimitState::Word { word, refunded: refunded @ 1.. }) =
@@ -233,7 +233,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
-    /// Like [`peek`](Limit::peek), for a request that is not counted if it is rejected.
+    /// Like [`peek`](Limit::peek), but for a request that is not counted if it is rejected.
     #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,
@@ -251,7 +251,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.debit(own, now, n));
     }
 
-    /// Counts an admitted request that may not fit.
+    /// Counts the cost of an admitted request even if it exceeds the limit.
     pub(crate) fn debit_beyond(&self, state: &mut LimitState, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, .. }) => {
@@ -274,7 +274,8 @@ impl Limit {
         }
     }
 
-    /// When a request that another limit rejects at `now` is admitted, if this limit counts rejected requests.
+    /// Returns the moment from which this limit admits a request that another limit rejects at `now`. Returns `None`
+    /// unless this limit counts rejected requests and delays this one.
     pub(crate) fn retry_elsewhere(&self, state: &LimitState, now: Nanos, n: u64) -> Option<Nanos> {
         match (&self.law, state) {
             (Law::Log { rule }, LimitState::Log(log)) => rule.retry_elsewhere(log, now, n),
@@ -303,8 +304,8 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.remaining(own, now))
     }
 
-    /// The counts at `now`, oldest first, with the latest moments at which they may have been admitted. None for a
-    /// GCRA limit, which records only what is owed.
+    /// Returns the counts at `now`, oldest first, each with the latest moment at which it may have been admitted. The
+    /// list is empty for a GCRA limit, which records only what is owed.
     pub(crate) fn let_in(&self, state: &LimitState, now: Nanos) -> Vec<(Nanos, u64)> {
         match (&self.law, state) {
             (Law::Window { rule }, LimitState::Window(state)) => rule.let_in(state, now).collect(),
@@ -333,7 +334,7 @@ impl Eq for Limit {}
 pub enum LimitKind {
     /// A [`Gcra`].
     Gcra {
-        /// The most that are admitted at once.
+        /// The maximum number of requests that is admitted at once.
         burst: u64,
     },
     /// An [`AggregatedWindow`].
@@ -352,7 +353,7 @@ pub enum LimitKind {
 }
 
 impl Limit {
-    /// The algorithm, and its parameters.
+    /// Returns the kind of this limit, with its parameters except the quota.
     #[must_use]
     pub fn kind(&self) -> LimitKind {
         match &self.law {
@@ -366,7 +367,7 @@ impl Limit {
     }
 }
 
-/// Adds to the number of refunded requests, which wraps around and is 0 only before the first refund.
+/// Adds `less` to the number of refunded requests, which wraps around and is 0 only before the first refund.
 pub(crate) fn count_refund(refunded: &mut u32, less: u32) {
     if less > 0 {
         *refunded = refunded.wrapping_add(less).max(1);

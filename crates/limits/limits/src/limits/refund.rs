@@ -17,19 +17,20 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The limits that have counted the request.
+    /// Returns the limits that have counted the request.
     #[must_use]
     pub fn limits(&self) -> &Arc<Limits> {
         &self.limits
     }
 
-    /// The cost that each limit has counted.
+    /// Returns the cost that each limit has counted.
     #[must_use]
     pub fn costs(&self) -> &[u64] {
         &self.costs
     }
 
-    /// The number that `limit` had at the time of the receipt. Now its number is `number`.
+    /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force then. Its index
+    /// is `number` now.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -40,7 +41,7 @@ impl Receipt {
 }
 
 impl Limits {
-    /// Admits a request that can be refunded.
+    /// Admits a request, and returns a receipt with which it can be refunded.
     ///
     /// # Errors
     /// As for [`try_acquire_costs`](Limits::try_acquire_costs).
@@ -55,7 +56,7 @@ impl Limits {
         Ok(self.receipt(state, costs))
     }
 
-    /// Like [`admit`](Limits::admit), for a request that may be refunded.
+    /// Like [`admit`](Limits::admit), but returns a receipt with which the request can be refunded.
     #[cfg(feature = "std")]
     pub(crate) fn admit_with_receipt(
         self: &Arc<Limits>,
@@ -67,7 +68,7 @@ impl Limits {
         Ok(self.receipt(state, costs))
     }
 
-    /// Records where the last request was counted. It had these costs.
+    /// Returns a receipt for the last request that was counted, which had these costs.
     pub(crate) fn receipt(self: &Arc<Limits>, state: &LimitsState, costs: Costs<'_>) -> Receipt {
         Receipt {
             limits: Arc::clone(self),
@@ -118,17 +119,17 @@ impl Limits {
     }
 }
 
-/// Where a request was counted, for its refund.
+/// The position at which a limit counted a request, for its refund.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedAt {
-    /// The debt of a rate after the request, or the number or the moment of its window.
+    /// The debt of a rate after the request, the number of its window or slot, or its moment in a log.
     at: u64,
     /// The number of requests that had been refunded to the rate at that time.
     refunded: u32,
 }
 
 impl Limit {
-    /// Where the last request was counted.
+    /// Returns the position at which the last request was counted.
     pub(crate) fn counted_at(&self, state: &LimitState) -> CountedAt {
         let place = |at| CountedAt { at, refunded: 0 };
         match (&self.law, state) {
@@ -142,8 +143,8 @@ impl Limit {
         }
     }
 
-    /// Refunds `n` requests that were counted at `place`. Afterwards no request is admitted that would not have been
-    /// admitted without the refunded ones.
+    /// Refunds `n` requests that were counted at `place`. After that, a request is admitted only if it would also be
+    /// admitted had the refunded requests never been counted.
     pub(crate) fn take_back(&self, state: &mut LimitState, place: CountedAt, now: Nanos, n: u64) {
         match (&self.law, state) {
             (Law::Gcra { rule, .. }, LimitState::Word { word, refunded }) => {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use nanopace_nanos::Nanos;
 
-/// The most replaced limits that the entry of a key keeps.
+/// The maximum number of replaced limits that a state keeps.
 const MOST_REPLACED: usize = 8;
 
 /// A limit and its state.
@@ -17,7 +17,7 @@ pub(crate) struct CountedLimit {
 }
 
 /// Limits that are no longer in force. They keep counting for as long as any of their counts matters, so a limit that
-/// comes back into force before that has forgotten nothing.
+/// comes back into force before that still has all of its counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Replaced(Vec<CountedLimit>);
 
@@ -34,9 +34,9 @@ impl CountedLimit {
         (&self.limit, &self.state)
     }
 
-    /// The state with which `limit` begins at `now`: the state of the same limit among `others`, or else their counts.
-    /// If the same limit is there several times, the one in the `same_place` is taken, or the one that has counted
-    /// most.
+    /// Returns `limit` with the state with which it begins at `now`: the state of the same limit among `others`, or
+    /// else a fresh state with their counts. If `others` contains the same limit several times, `same_place` is
+    /// preferred, and otherwise the one that has counted most.
     pub(crate) fn begin(
         limit: Limit,
         same_place: Option<&CountedLimit>,
@@ -56,8 +56,8 @@ impl CountedLimit {
         account
     }
 
-    /// Whether this state is also valid for that limit. A window's state is the same for any count, except for limits
-    /// that count rejected requests: their states hold no more than their own counts.
+    /// Returns whether this state is also valid for `limit`. A window's state does not depend on the limit's count,
+    /// except for limits that count rejected requests: their states hold no more than their own counts.
     fn counts_for(&self, limit: &Limit) -> bool {
         match self.limit.kind() {
             LimitKind::Gcra { .. } | LimitKind::SlidingLogAll => self.limit == *limit,
@@ -65,13 +65,13 @@ impl CountedLimit {
         }
     }
 
-    /// The count of a window.
+    /// Returns the total count of a window at `now`, or 0 for a GCRA limit.
     fn sum(&self, now: Nanos) -> u64 {
         let let_in = self.limit.let_in(&self.state, now);
         let_in.iter().fold(0, |sum, (_, n)| sum.saturating_add(*n))
     }
 
-    /// The unpaid part of a GCRA limit's count at `now`.
+    /// Returns the number of requests of a GCRA limit that are not paid off at `now`, or `None` for a window.
     fn level(&self, now: Nanos) -> Option<Level> {
         let Law::Gcra { burst, .. } = self.limit.law else { return None };
         let free = self.limit.remaining(&self.state, now);
@@ -123,7 +123,8 @@ impl CountedLimit {
 }
 
 impl Replaced {
-    /// The accounts that `in_force` do not continue. If there are too many, the accounts that count for longest.
+    /// Returns the accounts that still count and that no limit `in_force` continues. If there are more than
+    /// [`MOST_REPLACED`], returns those that count for longest.
     pub(crate) fn by(
         in_force: &[CountedLimit],
         mut accounts: Vec<CountedLimit>,
@@ -145,7 +146,7 @@ impl Replaced {
         &self.0
     }
 
-    /// Forgets accounts that no longer count at `now`. Returns whether all of them are gone.
+    /// Removes the accounts that no longer count at `now`. Returns whether all accounts are gone.
     pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));
@@ -161,8 +162,8 @@ impl Replaced {
     }
 }
 
-/// The window with the shortest period that is not shorter than the limit's. If there is no such window, the window
-/// with the longest period. A window that may have forgotten a part of the limit's period is taken only if there is no
+/// Returns the window with the shortest period that is not shorter than the limit's, or, if all are shorter, the window
+/// with the longest period. A window that may have forgotten a part of the limit's period is chosen only if there is no
 /// other window.
 fn most_similar<'a>(
     limit: &Limit,
@@ -192,7 +193,7 @@ fn interval_ns(limit: &Limit) -> u64 {
 struct Level(u128);
 
 impl Level {
-    /// The level of this number of requests, of which the first will be paid off `next_ns` from now.
+    /// Returns the level of `requests` unpaid requests, of which the first will be paid off `next_ns` from now.
     fn new(requests: u64, next_ns: u128, interval_ns: u64) -> Level {
         let unpaid = (next_ns << 32).div_ceil(u128::from(interval_ns)).min(1 << 32);
         Level((u128::from(requests - 1) << 32) + unpaid)
@@ -202,12 +203,13 @@ impl Level {
         self.min(Level(u128::from(requests) << 32))
     }
 
-    /// The number of requests, including one that is partly paid off.
+    /// Returns the number of requests, including one that is partly paid off.
     fn requests(self) -> u64 {
         u64::try_from(self.0.div_ceil(1 << 32)).expect("made of a word")
     }
 
-    /// How long ago the first of the requests began to be paid off, if paying it off takes `interval_ns`.
+    /// Returns the nanoseconds since the first of the requests began to be paid off, if paying it off takes
+    /// `interval_ns`.
     fn paid_ns(self, interval_ns: u64) -> u64 {
         let paid = (u128::from(self.requests()) << 32) - self.0;
         u64::try_from((paid * u128::from(interval_ns)) >> 32).expect("less than the interval")

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use core::slice;
 use nanopace_nanos::Nanos;
 
-/// The state of [`Limits`](crate::Limits) and of the limits before them that still count. 16 bytes for one limit of
-/// one word.
+/// The state of [`Limits`](crate::Limits), and of the limits that they replaced and that still count. The state of one
+/// limit of one word takes 16 bytes.
 #[derive(Clone, Debug)]
 pub struct LimitsState(Repr);
 
@@ -33,17 +33,17 @@ impl LimitsState {
         })
     }
 
-    /// The state of one limit, which is this word.
+    /// Creates the state of a single limit from its word.
     #[inline]
     #[must_use]
     pub fn of_word(word: u64) -> LimitsState {
         LimitsState(Repr::One(LimitState::word(word)))
     }
 
-    /// The word, if it is the whole state.
+    /// Returns the word, if it is the whole state.
     ///
     /// # Errors
-    /// The state itself, if there is more.
+    /// The state itself, if it contains more than a word.
     #[inline]
     pub fn into_word(self) -> Result<u64, LimitsState> {
         match self.0 {
@@ -52,7 +52,7 @@ impl LimitsState {
         }
     }
 
-    /// The state of the only limit, if the state contains nothing else.
+    /// Returns the state of the only limit, if the state contains nothing else.
     #[inline]
     pub(crate) fn only(&mut self) -> Option<&mut LimitState> {
         match &mut self.0 {
@@ -61,7 +61,7 @@ impl LimitsState {
         }
     }
 
-    /// The states of the limits in force.
+    /// Returns the states of the limits in force.
     pub(crate) fn in_force(&self) -> &[LimitState] {
         match &self.0 {
             Repr::One(state) => slice::from_ref(state),
@@ -90,7 +90,7 @@ impl LimitsState {
         }
     }
 
-    /// Forgets the replaced limits once none of them counts at `now`.
+    /// Removes the replaced limits that no longer count at `now`.
     pub(crate) fn forget_replaced(&mut self, now: Nanos) {
         if self.replaced_mut().is_some_and(|replaced| replaced.has_ended(now))
             && let Repr::Many(many) = &mut self.0

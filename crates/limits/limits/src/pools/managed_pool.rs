@@ -18,31 +18,31 @@ use std::time::Duration;
 /// after a time t, a total of floor(t x `count` / `period`) tokens have been refilled. Several overdue refills are done
 /// as one. The pool is empty at first. No request overtakes those that are waiting.
 ///
-/// The *wait time* of a request is how late it starts: now minus the moment at which the quota had brought as many
-/// tokens as have been taken, including those of the request. A caller that blocked until its tokens came was early,
+/// The *wait time* of a request is how late it starts: now minus the moment at which as many tokens had accrued as have
+/// been taken so far, including those of the request. A caller that blocked until its tokens were refilled was early,
 /// so its wait time is close to zero. A caller that takes older tokens is as late as those tokens are old.
 ///
 /// A retry time assumes that no other request takes tokens before it, and ignores tokens that are
-/// [waiting](TokenPool::waiting) already. The request is admitted at that time, and might have been admitted earlier.
+/// [waiting](TokenPool::waiting) already. The request is admitted at that time, or might be admitted earlier.
 ///
 /// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So the result
 /// of [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
 ///
-/// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change is a
-/// refill as well, with the tokens that have come by then, and serves the callers that it admits. A change of the
-/// interval restarts the intervals. Taken tokens stay taken, and tokens that have come stay, fractions included. So
-/// in any span, no more is taken than if the largest `size` and `ratio` of that span had been in force throughout
+/// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change also refills
+/// the pool with the tokens that have accrued so far, and serves the waiting callers for which they suffice. A change
+/// of the interval restarts the intervals. Taken tokens stay taken, and accrued tokens are kept, including fractions.
+/// So in any span, no more is taken than if the largest `size` and `ratio` of that span had been in force throughout
 /// (see [`TokenPool`]). A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
-/// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each change of the quota
-/// is remembered until the tokens from before it are taken, in 48 bytes.
+/// A lock, and a thread that sleeps between refills. Each caller that waits has a channel. Each change of the quota is
+/// stored in 48 bytes, until the tokens from before the change are taken.
 ///
 /// # Source
 ///
-/// The thread-driven token pool of the rate limiter of nosqlbench. There, each refill wakes all waiting callers. Here
-/// it wakes only those whose tokens have come, in the order in which they came.
+/// The thread-driven token pool of the rate limiter of nosqlbench. In nosqlbench, each refill wakes all waiting
+/// callers. Here, a refill wakes only the callers whose tokens are available, in the order in which they arrived.
 ///
 /// ```
 /// use nanopace_nanos::TscClock;
@@ -63,8 +63,8 @@ pub struct ManagedPool {
 }
 
 impl ManagedPool {
-    /// A pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), refilled at `quota` every `interval`, on
-    /// `clock`. Starts the refill thread.
+    /// Creates a pool of `size` tokens with a backfill `ratio` (see [`TokenPool`]), and starts a thread that refills it
+    /// at the rate of `quota`, every `interval` of `clock`.
     ///
     /// # Errors
     /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more than a day.
@@ -86,7 +86,7 @@ impl ManagedPool {
         Ok(pool)
     }
 
-    /// Like [`start`](ManagedPool::start), without the thread. Requests refill the pool, and so does
+    /// Like [`start`](ManagedPool::start), but without the thread. Requests refill the pool, and so does
     /// [`refill`](ManagedPool::refill), which an event loop can call at any time.
     ///
     /// # Errors
@@ -115,25 +115,25 @@ impl ManagedPool {
     /// Takes `tokens` now and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
-    /// [`Rejected`]. No token is taken then. If the pool is closed and has too few tokens left, the moment is
-    /// [`Nanos::MAX`].
+    /// [`Rejected`] if the tokens are not available. No token is taken then. If the pool is closed and has too few
+    /// tokens left, the retry time is [`Nanos::MAX`].
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
     }
 
-    /// Blocks until `tokens` can be taken, after the callers that came before, and returns the wait time. Zero tokens
-    /// are always available.
+    /// Blocks until `tokens` can be taken, after all callers that arrived earlier, and returns the wait time. Zero
+    /// tokens are always available.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or meanwhile, [`AcquireError::ExceedsCapacity`] for more
-    /// tokens than it can hold, also if it is made smaller meanwhile. No token is taken then.
+    /// [`AcquireError::Closed`] if the pool is closed before or during the call, [`AcquireError::ExceedsCapacity`] for
+    /// more tokens than the pool can hold, even if it is only made smaller during the call. No token is taken then.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)
     }
 
-    /// Blocks until `tokens` are taken. Returns the moment at which the quota had brought them.
+    /// Blocks until `tokens` are taken. Returns the moment at which they had accrued.
     fn intended_start(&self, tokens: u64) -> Result<Nanos, AcquireError> {
         let listener = {
             let mut state = self.state();
@@ -147,20 +147,20 @@ impl ManagedPool {
         listener.recv().unwrap_or(Err(AcquireError::Closed))
     }
 
-    /// Changes the quota. Tokens that have come before are refilled at once. Setting the quota in force changes
-    /// nothing else.
+    /// Changes the quota. Tokens that have accrued under the old quota are refilled at once. Setting the quota that is
+    /// already in force changes nothing else.
     pub fn set_quota(&self, quota: Quota) {
         self.state().set_quota(quota, self.clock.now());
     }
 
-    /// The quota in force.
+    /// Returns the quota in force.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.state().quota()
     }
 
-    /// Changes the interval. The pool is refilled at once, and next one interval from now. The thread does not wait
-    /// out the old interval.
+    /// Changes the interval. The pool is refilled at once, and then after each new interval. The thread does not wait
+    /// for the end of the old interval.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed then.
@@ -170,7 +170,7 @@ impl ManagedPool {
         Ok(())
     }
 
-    /// The time between refills.
+    /// Returns the time between refills.
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.state().interval()
@@ -185,8 +185,8 @@ impl ManagedPool {
         self.state().set_size(size, ratio, self.clock.now())
     }
 
-    /// Ends the refills and rejects all callers that wait, now and later. The tokens that are left can still be
-    /// taken.
+    /// Stops the refills. Rejects the callers that wait now, and later ones that would have to wait. The tokens that
+    /// are left can still be taken with [`take`](ManagedPool::take).
     pub fn close(&self) {
         self.state().close();
         if let Some(thread) = &self.thread {
@@ -194,13 +194,13 @@ impl ManagedPool {
         }
     }
 
-    /// A copy of the pool at this moment.
+    /// Returns a copy of the current pool.
     #[must_use]
     pub fn snapshot(&self) -> TokenPool {
         self.state().pool().clone()
     }
 
-    /// The number of callers that wait.
+    /// Returns the number of callers that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.state().queued()

@@ -10,24 +10,24 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why a request did not get its tokens. It has taken none.
+/// The reason why a request did not get its tokens. No token was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AcquireError {
     /// The pool has been closed.
     #[error("the pool is closed: no more tokens come in")]
     Closed,
-    /// More tokens than the pool can ever hold, perhaps since it was made smaller.
+    /// The request is for more tokens than the pool can hold, perhaps because the pool was made smaller.
     #[error(
         "the request is larger than the {capacity} tokens that the pool can hold: ask for less, or make it larger"
     )]
     ExceedsCapacity {
-        /// The most tokens that the pool can hold.
+        /// The maximum number of tokens that the pool can hold.
         capacity: u64,
     },
 }
 
-/// The result for a caller that waits: the moment at which its tokens had come, by the quota's schedule.
+/// The result for a caller that waits: the moment at which its tokens had accrued, or the error.
 pub(crate) type Answer = Result<Nanos, AcquireError>;
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Waiter {
 }
 
 impl Level {
-    /// Adds the tokens that have come by `moment`.
+    /// Adds the tokens that have accrued by `moment`.
     fn bring(&mut self, flow: &Flow, moment: Nanos) {
         let total = flow.brought_by(moment);
         let new = u64::try_from(total - self.refilled).expect("at most one per nanosecond");
@@ -79,15 +79,15 @@ impl Level {
         }
     }
 
-    /// The number of tokens that were taken out of the pool since the start: all refilled tokens, minus those in the
-    /// active and the waiting pool.
+    /// Returns the number of tokens that were taken out of the pool since the start: all refilled tokens, minus those
+    /// in the active and the waiting pool.
     fn taken(&self) -> u128 {
         self.refilled - self.pool.waiting() - u128::from(self.pool.active())
     }
 }
 
 impl State {
-    /// An empty pool, refilled from `now` on.
+    /// Creates the state of an empty pool, which is refilled from `now` on.
     pub(crate) fn new(
         pool: TokenPool,
         quota: Quota,
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// When the next refill happens.
+    /// Returns the moment of the next refill.
     pub(crate) fn next_refill(&self) -> Nanos {
         self.ticks.moment_after(self.level.latest)
     }
@@ -154,7 +154,7 @@ impl State {
         Ok(self.intended_start())
     }
 
-    /// The result that [`take`](State::take) would have.
+    /// Returns whether [`take`](State::take) would succeed, without taking tokens.
     pub(crate) fn peek(&self, tokens: u64, now: Nanos) -> Result<(), Rejected> {
         if tokens == 0 {
             return Ok(());
@@ -172,7 +172,7 @@ impl State {
         room_beside(tokens, self.level.pool.capacity()).map(drop)
     }
 
-    /// Whether `tokens` can be taken at this level. `is_free` says that no caller waits for them.
+    /// Checks whether `tokens` can be taken at this level. `is_free` is true if no caller waits for them.
     fn check(&self, level: &Level, is_free: bool, tokens: u64) -> Result<(), Rejected> {
         match level.pool.active() {
             active if is_free && tokens <= active => Ok(()),
@@ -181,14 +181,14 @@ impl State {
         }
     }
 
-    /// The refill after which `tokens` are available, if no other request takes any.
+    /// Returns the moment of the refill after which `tokens` are available, if no other request takes any.
     fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
         let total = level.refilled + level.pool.enough_for(tokens);
         let there = self.ticks.moment_from(self.flow.moment_of(total));
         there.max(self.ticks.moment_after(level.latest))
     }
 
-    /// Serves a caller at once if that is possible, or rejects it. `None` if the caller has to `queue`.
+    /// Serves a caller at once if that is possible, or rejects it. Returns `None` if the caller has to `queue`.
     pub(crate) fn try_acquire(&mut self, tokens: u64, now: Nanos) -> Option<Answer> {
         self.refill(now);
         let capacity = self.level.pool.capacity();
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// Appends a caller that waits.
+    /// Appends a caller to the queue.
     pub(crate) fn queue(&mut self, tokens: u64, answer: Sender<Answer>) {
         self.queue.push_back(Waiter { tokens, answer });
     }
@@ -213,12 +213,13 @@ impl State {
         self.queue.drain(..).for_each(|waiter| waiter.tell(Err(AcquireError::Closed)));
     }
 
-    /// The moment at which a change at `now` takes effect: `now`, or the moment of the level if that is later.
+    /// Returns the moment at which a change at `now` takes effect: `now`, or the moment up to which the level is
+    /// current if that is later.
     fn changed_at(&self, now: Nanos) -> Nanos {
         now.max(self.level.latest)
     }
 
-    /// Adds the tokens that have come by `now`, whether a refill is due or not, and serves waiting callers. Called
+    /// Adds the tokens that have accrued by `now`, whether a refill is due or not, and serves waiting callers. Called
     /// after a change.
     fn refill_anew(&mut self, now: Nanos) {
         if !self.closed {
@@ -263,28 +264,28 @@ impl State {
         }
     }
 
-    /// The moment at which the quota had brought as many tokens as have been taken.
+    /// Returns the moment at which as many tokens had accrued as have been taken so far.
     fn intended_start(&self) -> Nanos {
         self.flow.moment_of(self.level.taken())
     }
 }
 
-/// The number of tokens that have come by a moment, and the moment of each token. A change of the quota loses less than
-/// the part of a token that comes in a nanosecond.
+/// Computes the number of tokens that have accrued by a moment, and the moment at which each token accrues. A change of
+/// the quota loses less than the fraction of a token that accrues in 1 ns.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// The stretches, of which the last is in force. There is at least one.
+    /// The quotas that still matter, oldest first. The last one is in force, so there is at least one.
     stretches: VecDeque<Stretch>,
 }
 
-/// A quota, and the moment from which on it is in force.
+/// A quota, and the moment from which it is in force.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     quota: Quota,
     start: Nanos,
-    /// The number of tokens that had come before this stretch.
+    /// The number of tokens that had accrued before this stretch.
     before: u128,
-    /// The part of the next token that had come before this stretch, in units of 1 / `period`; below 1.
+    /// The fraction of the next token that had accrued before this stretch, in units of 1 / `period`; below 1.
     carry: u64,
 }
 
@@ -301,20 +302,20 @@ impl Flow {
         self.current().quota
     }
 
-    /// The number of tokens that have come by `moment`, which is not before the last change.
+    /// Returns the number of tokens that have accrued by `moment`, which is not before the last change.
     pub(crate) fn brought_by(&self, moment: Nanos) -> u128 {
         let current = self.current();
         current.before + current.since(moment) / u128::from(current.quota.period_ns())
     }
 
-    /// When the token with that number came, counted from one.
+    /// Returns the moment at which the token with this number accrues. Tokens are counted from 1.
     pub(crate) fn moment_of(&self, number: u128) -> Nanos {
         let stretch = self.stretches.iter().rfind(|stretch| stretch.before < number);
         stretch.map_or(Nanos::ZERO, |stretch| stretch.moment_of(number))
     }
 
-    /// From `now` on, tokens come at `quota`. No caller will ask for the moments of the first `taken` tokens any more,
-    /// so their stretches are dropped.
+    /// Changes the quota at `now`. No caller will ask for the moments of the first `taken` tokens any more, so their
+    /// stretches are dropped.
     pub(crate) fn set_quota(&mut self, quota: Quota, now: Nanos, taken: u128) {
         if quota == self.quota() {
             return;
@@ -332,7 +333,8 @@ impl Flow {
 }
 
 impl Stretch {
-    /// The tokens that have come since the start, in 1 / `period` of a token.
+    /// Returns the tokens that have accrued since the start of this stretch, with the carry, in units of 1 / `period`
+    /// of a token.
     fn since(&self, moment: Nanos) -> u128 {
         (moment - self.start).as_nanos() * u128::from(self.quota.count()) + u128::from(self.carry)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// An origin, and the moments after it, one for each interval.
+/// Evenly spaced moments: an origin, and the moments after it, one for each interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     origin: Nanos,
@@ -16,7 +16,7 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// Moments from `origin` on, one for each `interval` of 1 ns to 1 day.
+    /// Creates the moments from `origin` on, one for each `interval` of 1 ns to 1 day.
     pub(crate) fn new(origin: Nanos, interval: Duration) -> Result<Ticks, QuotaError> {
         match u64::try_from(interval.as_nanos()) {
             Ok(interval_ns @ 1..=DAY_NS) => Ok(Ticks { origin, interval_ns }),
@@ -28,28 +28,28 @@ impl Ticks {
         Duration::from_nanos(self.interval_ns)
     }
 
-    /// The number of moments after the origin that have come by `now`.
+    /// Returns the number of moments after the origin that have come by `now`.
     pub(crate) fn number(&self, now: Nanos) -> u64 {
         now.as_nanos().saturating_sub(self.origin.as_nanos()) / self.interval_ns
     }
 
-    /// The moment with that number, but no later than the last possible moment.
+    /// Returns the moment with this number, or the last possible moment if that is earlier.
     pub(crate) fn moment(&self, number: u64) -> Nanos {
         let nanos = number.saturating_mul(self.interval_ns);
         Nanos::from_nanos(self.origin.as_nanos().saturating_add(nanos))
     }
 
-    /// The last moment at `moment` or earlier.
+    /// Returns the last moment at `moment` or earlier.
     pub(crate) fn moment_by(&self, moment: Nanos) -> Nanos {
         self.moment(self.number(moment))
     }
 
-    /// The first moment after `moment`.
+    /// Returns the first moment after `moment`.
     pub(crate) fn moment_after(&self, moment: Nanos) -> Nanos {
         self.moment(self.number(moment) + 1)
     }
 
-    /// The first moment at `moment` or later.
+    /// Returns the first moment at `moment` or later.
     pub(crate) fn moment_from(&self, moment: Nanos) -> Nanos {
         let before = self.moment_by(moment);
         if before >= moment { before } else { self.moment_after(moment) }
@@ -90,12 +90,12 @@ impl RefillThread {
         RefillThread { is_over, unparker, thread: Some(thread) }
     }
 
-    /// Calls `refill` again, because the moment that it returned last may be wrong.
+    /// Makes the thread call `refill` again, because the moment that it returned last may no longer be right.
     pub(crate) fn wake(&self) {
         self.unparker.unpark();
     }
 
-    /// Wakes the thread and ends it.
+    /// Sets the flag that ends the thread, and wakes the thread.
     pub(crate) fn stop(&self) {
         // Relaxed: the unparking that follows orders this store before the thread's next load.
         self.is_over.store(true, Relaxed);

@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// depends on the moment of the request, and not on when the thread is scheduled. Several overdue refills are done as
 /// one.
 ///
-/// Quota and capacity can be [changed](RefilledBucket::set_quota) while the bucket is in use. A refill brings the
-/// `count` in force, and comes no earlier than the `period` in force after the refill before it, or after the start.
-/// Taken tokens stay taken. So in any span, no more is admitted than the highest `capacity`, the highest `count` and
-/// the shortest `period` of that span allow. A retry time holds as long as nothing is changed.
+/// Quota and capacity can be [changed](RefilledBucket::set_quota) while the bucket is in use. A refill adds the `count`
+/// in force. It happens no earlier than the `period` in force after the previous refill, or after the start. Taken
+/// tokens stay taken. So in any span, no more is admitted than the highest `capacity`, the highest `count` and the
+/// shortest `period` of that span allow. A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
-/// 64 bytes, a lock, and a thread that sleeps. A decision takes a division.
+/// 64 bytes, a lock, and a thread that sleeps between refills. A decision takes a division.
 ///
 /// # Source
 ///
@@ -71,13 +71,13 @@ pub(crate) struct Stock {
 }
 
 impl RefilledBucket {
-    /// A bucket that gets `quota.count()` tokens every `quota.period()`, up to `capacity`. It holds `initial` tokens
-    /// at the start, and a request takes `cost` of them. Starts the refill thread, on `clock`.
+    /// Creates a bucket, and starts a thread that adds `quota.count()` tokens every `quota.period()` of `clock`, up to
+    /// `capacity`. The bucket holds `initial` tokens at the start, and a request takes `cost` of them.
     ///
     /// # Errors
     /// [`QuotaError::ZeroCost`] for a cost of zero, [`QuotaError::CapacityTooSmall`] for a capacity below the cost,
-    /// [`QuotaError::InitialTooLarge`] for more than the capacity at the start, [`QuotaError::Interval`] for a period
-    /// of more than a day.
+    /// [`QuotaError::InitialTooLarge`] if `initial` exceeds the capacity, [`QuotaError::Interval`] for a period of more
+    /// than a day.
     pub fn start(
         quota: Quota,
         capacity: u64,
@@ -96,7 +96,7 @@ impl RefilledBucket {
         Ok(bucket)
     }
 
-    /// Like [`start`](RefilledBucket::start), without the thread. Requests refill the bucket, and so does
+    /// Like [`start`](RefilledBucket::start), but without the thread. Requests refill the bucket, and so does
     /// [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
@@ -129,15 +129,15 @@ impl RefilledBucket {
         self.stock().refill(self.clock.now());
     }
 
-    /// The number of tokens after the last refill or request.
+    /// Returns the number of tokens after the last refill or request.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.stock().tokens
     }
 
     /// Changes the quota. The next refill comes one new period after the last one, or at once if that has passed; the
-    /// thread does not wait out the old period. Tokens in the bucket stay. Setting the quota in force changes
-    /// nothing.
+    /// thread does not wait for the end of the old period. Tokens in the bucket stay. Setting the quota that is already
+    /// in force changes nothing.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
@@ -147,7 +147,7 @@ impl RefilledBucket {
         Ok(())
     }
 
-    /// The quota in force.
+    /// Returns the quota in force.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.stock().quota
@@ -161,7 +161,7 @@ impl RefilledBucket {
         self.stock().set_capacity(capacity, self.clock.now())
     }
 
-    /// The most tokens that the bucket can hold.
+    /// Returns the maximum number of tokens that the bucket can hold.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.stock().capacity
@@ -177,7 +177,7 @@ impl Stock {
         self.refills = due;
     }
 
-    /// When the next refill happens.
+    /// Returns the moment of the next refill.
     fn next_refill(&self) -> Nanos {
         self.ticks.moment(self.refills.saturating_add(1))
     }
@@ -192,7 +192,7 @@ impl Stock {
         Ok(())
     }
 
-    /// Why the tokens of `n` requests cannot be taken.
+    /// Returns the rejection of `n` requests, with the moment of the refill after which there are enough tokens.
     fn rejection(&self, n: u64) -> Rejected {
         let more = (n * self.cost - self.tokens).div_ceil(self.quota.count());
         Rejected::NotUntil(self.ticks.moment(self.refills.saturating_add(more)))

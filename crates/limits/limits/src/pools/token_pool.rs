@@ -11,14 +11,14 @@ use crate::QuotaError;
 /// whole token. A refill with r tokens
 ///
 /// 1. fills the active pool up to `size`, and puts the rest into the waiting pool;
-/// 2. moves tokens back from the waiting pool into the active pool: the least of the room up to `size` x `ratio`, of
-///    r / `size` x the share, and of the waiting tokens.
+/// 2. moves tokens back from the waiting pool into the active pool: the minimum of the room up to `size` x `ratio`, of
+///    r / `size` x the share, and of the number of waiting tokens.
 ///
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. Many small refills thus move as
-/// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills,
-/// and at most `size` x `ratio` at once. Each refilled token can be taken sooner or later. So while r tokens are
-/// refilled, at most `ratio` x (r + `size`) are taken, and one more for a carried fraction; if size and ratio are
-/// [changed](TokenPool::set_size) meanwhile, with the largest of each.
+/// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills, and
+/// at most `size` x `ratio` at once. Each refilled token can eventually be taken. While r tokens are refilled, at most
+/// `ratio` x (r + `size`) are taken, and one more for a carried fraction. If size and ratio are
+/// [changed](TokenPool::set_size) during that time, the largest of each apply.
 ///
 /// # Cost
 ///
@@ -49,13 +49,12 @@ pub struct TokenPool {
     active: u64,
     /// Tokens that wait for room. The type is wide enough for 2^64 refills of any size.
     waiting: u128,
-    /// Fractions of a token that may be moved in addition, in 1 / `size`; below 1.
+    /// The fraction of a token that may be moved in addition, in units of 1 / `size`; below 1.
     carry: u64,
 }
 
 impl TokenPool {
-    /// An empty pool of `size` tokens, 1 or more, with a backfill `ratio` of 1 or more, such as
-    /// 1.25.
+    /// Creates an empty pool of `size` tokens, 1 or more, with a backfill `ratio` of 1 or more, such as 1.25.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a size of zero, [`QuotaError::Ratio`] for a ratio that
@@ -65,8 +64,8 @@ impl TokenPool {
         Ok(TokenPool { size, share, active: 0, waiting: 0, carry: 0 })
     }
 
-    /// Changes size and ratio, 1 or more each. Active tokens that no longer fit wait from now on. Waiting tokens come
-    /// back at the new pace, also if there is room for all of them.
+    /// Changes size and ratio, 1 or more each. Active tokens that no longer fit are moved to the waiting pool. Waiting
+    /// tokens flow back at the new pace, even if there is room for all of them.
     ///
     /// # Errors
     /// As for [`new`](TokenPool::new). Nothing is changed then.
@@ -80,7 +79,7 @@ impl TokenPool {
         Ok(())
     }
 
-    /// The carried fractions, in 1 / `size`.
+    /// Returns the carried fraction of a token, in units of 1 / `size`.
     fn carry_in(&self, size: u64) -> u64 {
         let carry = u128::from(self.carry) * u128::from(size) / u128::from(self.size);
         u64::try_from(carry).expect("less than the size")
@@ -113,26 +112,26 @@ impl TokenPool {
         left.is_some()
     }
 
-    /// The number of tokens that can be taken at once.
+    /// Returns the number of tokens that can be taken at once.
     #[must_use]
     pub fn active(&self) -> u64 {
         self.active
     }
 
-    /// The number of tokens that wait for room.
+    /// Returns the number of tokens that wait for room.
     #[must_use]
     pub fn waiting(&self) -> u128 {
         self.waiting
     }
 
-    /// The most tokens that the active pool ever holds: `size` x `ratio`.
+    /// Returns the maximum number of tokens that the active pool can hold: `size` x `ratio`.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.size + self.share
     }
 
-    /// How many tokens have to be refilled, in any portions, until `wanted` of them are active. `wanted` is at most the
-    /// capacity.
+    /// Returns the number of tokens that have to be refilled, in any portions, until `wanted` tokens are active.
+    /// `wanted` is at most the capacity.
     pub(crate) fn enough_for(&self, wanted: u64) -> u128 {
         let to_fill = u128::from(wanted.min(self.size).saturating_sub(self.active));
         let to_move = u128::from(wanted.saturating_sub(self.size.max(self.active)));
@@ -145,7 +144,7 @@ impl TokenPool {
     }
 }
 
-/// By how much the active pool may exceed its size, if both numbers are valid.
+/// Returns the number of tokens by which the active pool may exceed its size, if both arguments are valid.
 fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
     let most = 1 << 63;
     if size == 0 {
@@ -159,7 +158,7 @@ fn valid_share(size: u64, ratio: f64) -> Result<u64, QuotaError> {
     capacity.map(|_| share).ok_or(QuotaError::CapacityTooLarge { most })
 }
 
-/// By how much the active pool may exceed its size.
+/// Returns the number of tokens by which the active pool may exceed its size.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

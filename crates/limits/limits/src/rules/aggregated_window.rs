@@ -1,4 +1,4 @@
-//! The aggregated window: a sliding window of any length that remembers a few counts.
+//! The aggregated window: a sliding window of any length that stores one count per slot of time.
 
 use crate::rules::{last_to_leave, room_beside};
 use crate::{Quota, Rejected, Rule};
@@ -17,16 +17,17 @@ use nanopace_nanos::Nanos;
 /// then. So
 ///
 /// * no more than the quota's count is admitted within any period, wherever it begins;
-/// * a request is admitted whenever there is room for it beside the requests of the period and one slot before it.
+/// * a request is admitted whenever it fits together with the requests of the last period and one slot before that.
 ///
-/// A request from before the newest slot counts in that slot. A request from before the moment at which a slot left
-/// counts as made at that moment, if the slot was seen to have left.
+/// A request from before the newest slot counts in that slot. When the limiter has dropped a slot, a request from
+/// before the moment at which that slot stopped counting counts as made at that moment.
 ///
 /// # Cost
 ///
-/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them. (On
-/// average it is 1.5 times that, because queues grow by doubling.) A decision takes one division and forgets the
-/// slots that have left, each of them once. A rejection walks over the slots that have to leave first.
+/// A lock ([`Locked`](crate::Locked)), 48 bytes, and 16 bytes for each slot in use, at most `slots` + 1 of them. (The
+/// allocated memory is 1.5 times that on average, because queues grow by doubling.) A decision takes one division and
+/// drops the slots that have stopped counting, each of them once. A rejection iterates over the slots that have to stop
+/// counting before the request fits.
 ///
 /// # Source
 ///
@@ -61,7 +62,7 @@ pub struct AggregatedState {
     /// The slots in use, in ascending order of their indices.
     slots: VecDeque<Slot>,
     total: u64,
-    /// The moment at which the latest of the forgotten slots left.
+    /// The moment at which the latest of the dropped slots stopped counting, in nanoseconds.
     left: u64,
 }
 
@@ -73,30 +74,31 @@ struct Slot {
 }
 
 impl AggregatedWindow {
-    /// Admits `quota.count()` in any `quota.period()`, counted in `slots` slots per period.
+    /// Creates a rule that admits `quota.count()` requests in any `quota.period()`, counted in `slots` slots per
+    /// period.
     #[must_use]
     pub fn new(quota: Quota, slots: NonZeroU16) -> AggregatedWindow {
         AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
     }
 
-    /// The quota.
+    /// Returns the quota.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota
     }
 
-    /// The number of slots per period.
+    /// Returns the number of slots per period.
     #[must_use]
     pub fn slots(&self) -> NonZeroU16 {
         self.slots
     }
 
-    /// The slot's last nanosecond.
+    /// Returns the slot's last nanosecond.
     fn end(&self, slot: Slot) -> u64 {
         (slot.index.saturating_add(1)).saturating_mul(self.width).saturating_sub(1)
     }
 
-    /// When the slot stops counting.
+    /// Returns the moment at which the slot stops counting, in nanoseconds.
     fn leaves(&self, slot: Slot) -> u64 {
         self.end(slot).saturating_add(self.quota.period_ns())
     }
@@ -110,7 +112,7 @@ impl AggregatedWindow {
         self.leaves(slot) <= now.as_nanos()
     }
 
-    /// The counts at `now`, oldest first, each with the latest moment at which it may have been admitted.
+    /// Returns the counts at `now`, oldest first, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(
         &self,
         state: &AggregatedState,
@@ -122,12 +124,12 @@ impl AggregatedWindow {
             .map(move |&slot| (Nanos::from_nanos(self.end(slot)).min(now), slot.count))
     }
 
-    /// The index of the slot in which the last request was counted.
+    /// Returns the index of the slot in which the last request was counted.
     pub(crate) fn newest(state: &AggregatedState) -> u64 {
         state.slots.back().map_or(0, |slot| slot.index)
     }
 
-    /// Refunds up to `n` in the slot with that index.
+    /// Refunds up to `n` requests in the slot with this index.
     pub(crate) fn take_back(state: &mut AggregatedState, index: u64, n: u64) {
         let Ok(place) = state.slots.binary_search_by_key(&index, |slot| slot.index) else {
             return;
@@ -172,7 +174,7 @@ impl Rule for AggregatedWindow {
 
     fn debit(&self, state: &mut AggregatedState, now: Nanos, n: u64) {
         let index = now.as_nanos().max(state.left) / self.width;
-        // Other limits may have admitted more than the rest of the count.
+        // Other limits may have admitted more than fits into the total.
         let n = n.min(u64::MAX - state.total);
         state.total += n;
         match state.slots.back_mut() {

@@ -5,8 +5,8 @@ use crate::rules::room_beside;
 use crate::{Quota, Rejected, Rule};
 use nanopace_nanos::Nanos;
 
-/// The fixed window counter. Time is cut into windows of one period, counted from the clock's
-/// origin, and each window admits up to `count`.
+/// The fixed window counter. Time is divided into windows of one period, counted from the clock's origin, and each
+/// window admits up to `count` requests.
 ///
 /// # Law
 ///
@@ -20,9 +20,9 @@ use nanopace_nanos::Nanos;
 ///
 /// # Cost
 ///
-/// One word ([`Atomic`](crate::Atomic)): the window's number above, the count below. A decision
-/// takes one multiplication and one compare-and-swap. The word is always large enough: number times
-/// period is below 2^63 ns, and a quota is at most one request per nanosecond.
+/// One word ([`Atomic`](crate::Atomic)): the window's number in the high bits, the count in the low bits. A decision
+/// takes one multiplication and one compare-and-swap. The word is always large enough: number times period is below
+/// 2^63 ns, and a quota is at most one request per nanosecond.
 ///
 /// # Source
 ///
@@ -47,31 +47,31 @@ pub struct FixedWindow {
 }
 
 impl FixedWindow {
-    /// Admits `quota.count()` during each window of `quota.period()`.
+    /// Creates a rule that admits `quota.count()` requests in each window of `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> FixedWindow {
         FixedWindow { windows: Windows::new(quota.period_ns()), limit: quota.count() }
     }
 
-    /// The largest count that a state can hold.
+    /// Returns the largest count that a state can hold.
     pub(crate) fn largest_count(&self) -> u64 {
         self.windows.most()
     }
 
-    /// The counts of the latest window that was seen.
+    /// Returns the counts of the latest window that was seen.
     #[inline]
     pub(crate) fn seen(&self, state: u64) -> Counts {
         let (number, now) = self.windows.unpack(state);
         Counts { number, before: 0, now }
     }
 
-    /// The counts at `now`, or in the latest window that was seen, if that is later.
+    /// Returns the counts in the window of `now`, or in the latest window that was seen if that is later.
     #[inline]
     fn latest(&self, state: u64, now: Nanos) -> Counts {
         Counts { before: 0, ..self.seen(state).in_window(self.windows.number(now)) }
     }
 
-    /// The state with these counts, as far as they fit.
+    /// Returns the state with these counts, each reduced to the largest value that fits.
     pub(crate) fn state(&self, counts: Counts) -> u64 {
         let number = self.windows.at_most_last(counts.number);
         self.pack(Counts { number, now: counts.now.min(self.largest_count()), ..counts })
@@ -82,12 +82,12 @@ impl FixedWindow {
         self.windows.pack(counts.number, counts.now)
     }
 
-    /// The count at `now`, with the latest moment at which it may have been admitted.
+    /// Returns the count at `now`, with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(&self, state: u64, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(state, now).let_in(&self.windows, now)
     }
 
-    /// Refunds `n` in that window.
+    /// Returns the state after a refund of `n` requests in the window with this number.
     pub(crate) fn without(&self, state: u64, window: u64, n: u64) -> u64 {
         self.pack(self.seen(state).without(window, n))
     }

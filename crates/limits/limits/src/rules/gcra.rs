@@ -19,7 +19,7 @@ use crate::{Quota, QuotaError};
 /// [`SlidingLog`](crate::SlidingLog).
 ///
 /// The interval is exact if it is a whole number of nanoseconds. Otherwise a decision is early or late by less than 2
-/// ns, L counts as that much longer, and nothing drifts.
+/// ns, so the bound holds for an L that is longer by that much. The error does not accumulate.
 ///
 /// # Cost
 ///
@@ -51,7 +51,7 @@ pub struct Gcra {
 }
 
 impl Gcra {
-    /// Limits to `quota`, of which all of the `count` may be admitted at once.
+    /// Creates a rule for `quota` whose burst is the whole `count`.
     ///
     /// # Panics
     /// Never: the count of any quota is a valid burst.
@@ -60,13 +60,13 @@ impl Gcra {
         Gcra::with_burst(quota, quota.count()).expect("a period is at most 292 years")
     }
 
-    /// The same as [`new`](Gcra::new): after each request, the limiter cools down for one interval.
+    /// Creates the same rule as [`new`](Gcra::new): after each request, the limiter cools down for one interval.
     #[must_use]
     pub fn cooldown(quota: Quota) -> Gcra {
         Gcra::new(quota)
     }
 
-    /// Limits to `quota`, with up to `burst` requests at once; a burst of 1 spaces them evenly.
+    /// Creates a rule for `quota` that admits up to `burst` requests at once. A burst of 1 spaces requests evenly.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a burst of zero, [`QuotaError::CapacityTooLarge`] for a burst that takes

@@ -4,8 +4,9 @@ use super::virtual_schedule::{VirtualSchedule, one_word_rule};
 use crate::{Atomic, Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;
 
-/// The leaky bucket as a bounded queue. Requests arrive at any time and depart one interval apart. No request waits
-/// in the queue: an admitted request gets the moment of its departure. The state is the next free departure.
+/// The leaky bucket as a bounded queue. Requests arrive at any time and depart one interval apart. The rule does not
+/// delay requests itself: an admitted request gets its departure time, and its caller waits until then. The state is
+/// the next free departure time.
 ///
 /// # Law
 ///
@@ -47,7 +48,7 @@ pub struct LeakyQueue {
 }
 
 impl LeakyQueue {
-    /// A bucket for `capacity` requests, which depart at `quota`.
+    /// Creates a bucket that holds `capacity` requests, which depart at the rate of `quota`.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`]
@@ -56,13 +57,13 @@ impl LeakyQueue {
         Ok(LeakyQueue { schedule: VirtualSchedule::new(quota, capacity)? })
     }
 
-    /// When the next request departs that is admitted at `now` in this state.
+    /// Returns the departure time of the next request, if it is admitted at `now` in this state.
     #[must_use]
     pub fn departure(&self, state: u64, now: Nanos) -> Nanos {
         self.schedule.turn(state, now)
     }
 
-    /// The number of requests in the bucket at `now` in this state.
+    /// Returns the number of requests in the bucket at `now` in this state.
     #[must_use]
     pub fn queued(&self, state: u64, now: Nanos) -> u64 {
         self.schedule.gone(state, now)
@@ -72,7 +73,7 @@ impl LeakyQueue {
 one_word_rule!(LeakyQueue, |_| 0);
 
 impl Atomic<LeakyQueue> {
-    /// Admits one request at `now` and returns when it departs: at `now` or later.
+    /// Admits one request at `now` and returns its departure time, which is `now` or later.
     ///
     /// # Errors
     /// [`Rejected::NotUntil`] if the bucket is full. Nothing is counted then.

@@ -11,9 +11,8 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// At a moment t it counts what was added from t - `interval` to t, both included. So an event
-/// leaves when it is *older* than the interval. A moment that goes backwards counts as the latest
-/// one. Sums stop at 2^64 - 1.
+/// At a moment t it counts what was added from t - `interval` to t, both included. So an event leaves when it is
+/// *older* than the interval. A moment before the latest one counts as the latest. Sums saturate at 2^64 - 1.
 ///
 /// # Cost
 ///
@@ -47,7 +46,7 @@ pub struct RollingCount {
 }
 
 impl RollingCount {
-    /// An empty count over an `interval` of any length.
+    /// Creates an empty count over an `interval` of any length.
     #[must_use]
     pub fn new(interval: Duration) -> RollingCount {
         RollingCount { interval, log: VecDeque::new(), total: 0, latest: Nanos::ZERO }
@@ -84,30 +83,30 @@ impl RollingCount {
         self.total -= n;
     }
 
-    /// The result of the last call of [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
+    /// Returns the result of the last call of [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The number of events within the interval before `now`, if none is added. Changes nothing.
+    /// Returns the number of events within the interval before `now`, if none is added. Changes nothing.
     pub(crate) fn total_at(&self, now: Nanos) -> u64 {
         let left = self.log.iter().take_while(|(moment, _)| self.has_left(*moment, now));
         self.total - left.map(|(_, n)| n).sum::<u64>()
     }
 
-    /// Whether `moment` is no longer within the interval before `now`.
+    /// Returns whether `moment` is no longer within the interval before `now`.
     fn has_left(&self, moment: Nanos, now: Nanos) -> bool {
         self.latest.max(now) - moment > self.interval
     }
 
-    /// When there will be at most `most` within the interval, if nothing is added.
+    /// Returns the moment from which at most `most` events are within the interval, if none is added.
     pub(crate) fn falls_to(&self, most: u64) -> Nanos {
         let last = last_to_leave(self.log.iter().copied(), self.total, most);
         last.map_or(self.latest, |moment| self.leaves(moment))
     }
 
-    /// When nothing will be within the interval, even if more is added at `now`.
+    /// Returns the moment from which the interval is empty, even if more events are added at `now`.
     pub(crate) fn empties(&self, now: Nanos) -> Nanos {
         self.leaves(self.latest.max(now))
     }
@@ -116,7 +115,7 @@ impl RollingCount {
         moment + self.interval + Duration::from_nanos(1)
     }
 
-    /// Forgets the oldest events, as long as at least `enough` events remain.
+    /// Removes the oldest events, as long as at least `enough` events remain.
     pub(crate) fn keep(&mut self, enough: u64) {
         while let Some(&(_, n)) = self.log.front() {
             if self.total - n < enough {
@@ -126,22 +125,22 @@ impl RollingCount {
         }
     }
 
-    /// When nothing counts any more.
+    /// Returns the moment from which no event counts any more.
     pub(crate) fn empty_from(&self) -> Nanos {
         self.log.back().map_or(self.latest, |(moment, _)| self.leaves(*moment).max(self.latest))
     }
 
-    /// The latest moment of a request.
+    /// Returns the latest moment that was passed to [`add`](RollingCount::add) or [`advance`](RollingCount::advance).
     pub(crate) fn latest(&self) -> Nanos {
         self.latest
     }
 
-    /// The counts and their moments.
+    /// Returns the counts with their moments, oldest first.
     pub(crate) fn counted(&self) -> impl Iterator<Item = (Nanos, u64)> {
         self.log.iter().copied()
     }
 
-    /// Refunds up to `n` at `moment`.
+    /// Removes up to `n` events that were added at `moment`.
     pub(crate) fn take_back(&mut self, moment: Nanos, n: u64) {
         let Ok(place) = self.log.binary_search_by_key(&moment, |(moment, _)| *moment) else {
             return;

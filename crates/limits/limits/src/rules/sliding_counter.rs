@@ -21,7 +21,7 @@ use nanopace_nanos::Nanos;
 ///
 /// # Cost
 ///
-/// Three words, shared by a lock ([`Locked`](crate::Locked)): the window's number and both counts. A decision takes
+/// Three words, guarded by a lock ([`Locked`](crate::Locked)): the window's number and both counts. A decision takes
 /// two multiplications and a division.
 ///
 /// # Source
@@ -49,7 +49,7 @@ pub struct SlidingCounter {
 }
 
 impl SlidingCounter {
-    /// Admits `quota.count()` in any `quota.period()`, nearly.
+    /// Creates a rule that admits about `quota.count()` requests in any `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> SlidingCounter {
         SlidingCounter { windows: Windows::new(quota.period_ns()), limit: quota.count() }
@@ -59,12 +59,12 @@ impl SlidingCounter {
         counts.in_window(self.windows.number(now))
     }
 
-    /// The counts at `now`, with the latest moments at which they may have been admitted.
+    /// Returns the counts at `now`, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(&self, counts: Counts, now: Nanos) -> impl Iterator<Item = (Nanos, u64)> {
         self.latest(counts, now).let_in(&self.windows, now)
     }
 
-    /// The state with these counts. A window after the last possible one counts as the last one.
+    /// Returns the state with these counts. A window after the last possible one counts as the last one.
     pub(crate) fn state(&self, counts: Counts) -> Counts {
         Counts { number: self.windows.at_most_last(counts.number), ..counts }
     }

@@ -5,8 +5,8 @@ use crate::{Quota, Rejected, RollingCount, Rule};
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// The sliding window log. In *any* span of one period, no more than `count` are admitted. It is exact,
-/// because it remembers each request.
+/// The sliding window log. It admits no more than `count` requests in *any* span of one period. It is exact, because it
+/// stores each request.
 ///
 /// # Law
 ///
@@ -17,8 +17,8 @@ use nanopace_nanos::Nanos;
 /// *arrived* after t - period, whether they were admitted or not. A caller that keeps asking stays rejected. A caller
 /// that makes no request until the retry time is admitted.
 ///
-/// A moment that goes backwards counts as the latest moment at which a request arrived. A request
-/// for nothing, and one for more than `count`, does not count as an arrival.
+/// A moment before the latest arrival counts as that arrival's moment. A request of zero, or of more than `count`, does
+/// not count as an arrival.
 ///
 /// # Cost
 ///
@@ -50,19 +50,20 @@ pub struct SlidingLog {
 }
 
 impl SlidingLog {
-    /// Admits `quota.count()` in any `quota.period()`.
+    /// Creates a rule that admits `quota.count()` requests in any `quota.period()`.
     #[must_use]
     pub fn new(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: false }
     }
 
-    /// A sliding log that counts rejected requests, too.
+    /// Creates a sliding log that also counts rejected requests.
     #[must_use]
     pub fn counting_rejected(quota: Quota) -> SlidingLog {
         SlidingLog { quota, counts_rejected: true }
     }
 
-    /// When a request for `n` that another limit rejects at `now` is admitted, if this limit counts rejected requests.
+    /// Returns the moment from which this limit admits a request of `n` that another limit rejects at `now`. Returns
+    /// `None` unless this limit counts rejected requests and delays this one.
     pub(crate) fn retry_elsewhere(
         &self,
         state: &RollingCount,
@@ -92,8 +93,8 @@ impl SlidingLog {
 }
 
 impl Rule for SlidingLog {
-    /// The admitted requests of the period, whose older end is excluded: in whole nanoseconds, that is an interval that
-    /// is shorter by one.
+    /// The counted requests of the last period. The older end of the period is excluded, so the interval of the count
+    /// is 1 ns shorter than the period.
     type State = RollingCount;
 
     fn fresh(&self) -> RollingCount {
@@ -140,7 +141,8 @@ impl Rule for SlidingLog {
     }
 }
 
-/// When a request that counts from now on is admitted, beside `others`.
+/// Returns the moment from which a request that is itself counted at `now` is admitted: when at most `others` earlier
+/// requests still count, or, without `others`, when the request itself no longer counts.
 fn with_this_one(state: &RollingCount, now: Nanos, others: Option<u64>) -> Nanos {
     others.map_or_else(|| state.empties(now), |others| state.falls_to(others))
 }

@@ -12,8 +12,8 @@ use nanopace_nanos::Nanos;
 ///
 /// Slots are counted from the clock's origin. At a moment in slot s, the ring counts the events of the slots s - N + 1
 /// to s. The result is never less than the exact count over N - 1 slots, and never more than the exact count over N
-/// slots. A jump of N slots or more forgets everything. A moment that goes backwards counts as the latest one. Sums
-/// stop at 2^64 - 1.
+/// slots. A jump of N slots or more empties the ring. A moment before the latest one counts as the latest. Sums
+/// saturate at 2^64 - 1.
 ///
 /// # Cost
 ///
@@ -31,7 +31,7 @@ pub struct RingCount<const N: usize> {
 }
 
 impl<const N: usize> RingCount<N> {
-    /// An empty count, in slots that last `slot` each: 1 ns to 2^63 - 1 ns.
+    /// Creates an empty count with slots of length `slot`, from 1 ns to 2^63 - 1 ns.
     ///
     /// # Errors
     /// [`QuotaError::Interval`] for a slot of zero, [`QuotaError::PeriodTooLong`] for one of 2^63 ns or more.
@@ -73,13 +73,13 @@ impl<const N: usize> RingCount<N> {
         self.total
     }
 
-    /// The result of the last call of [`add`](RingCount::add) or [`advance`](RingCount::advance).
+    /// Returns the result of the last call of [`add`](RingCount::add) or [`advance`](RingCount::advance).
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The number of events within the ring at `now`, if none is added. Changes nothing.
+    /// Returns the number of events within the ring at `now`, if none is added. Changes nothing.
     #[must_use]
     pub fn total_at(&self, now: Nanos) -> u64 {
         let passed = self.slots.number(now).saturating_sub(self.newest);
@@ -90,7 +90,7 @@ impl<const N: usize> RingCount<N> {
         self.total - left.map(|place| self.counts[place]).sum::<u64>()
     }
 
-    /// When there will be at most `most` within the ring, if nothing is added.
+    /// Returns the moment from which at most `most` events are within the ring, if none is added.
     fn falls_to(&self, most: u64) -> Nanos {
         let oldest = (self.newest + 1).saturating_sub(N as u64);
         let counts = (oldest..=self.newest).map(|number| (number, self.counts[place::<N>(number)]));
@@ -99,7 +99,7 @@ impl<const N: usize> RingCount<N> {
     }
 }
 
-/// A slot's place in the ring.
+/// Returns a slot's index in the ring.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "less than N")]
 fn place<const N: usize>(number: u64) -> usize {
@@ -155,15 +155,16 @@ pub struct SlottedRing<const N: usize> {
 }
 
 impl<const N: usize> SlottedRing<N> {
-    /// Slots of `quota.period()` / N, rounded up. A ring without slots does not compile.
+    /// Creates a ring with slots of `quota.period()` / N, rounded up to whole nanoseconds. An `N` of 0 does not
+    /// compile.
     #[must_use]
     pub fn new(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 0, "a ring has at least one slot") };
         SlottedRing::of(quota, N as u64)
     }
 
-    /// Slots of `quota.period()` / (N - 1), rounded up: guards the whole period. A ring of fewer than two slots does
-    /// not compile.
+    /// Creates a ring with slots of `quota.period()` / (N - 1), rounded up to whole nanoseconds. The limit holds in
+    /// every period. An `N` below 2 does not compile.
     #[must_use]
     pub fn guarding(quota: Quota) -> SlottedRing<N> {
         const { assert!(N > 1, "a ring that guards a period has at least two slots") };

@@ -9,15 +9,15 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// `count` tokens flow in per `period`, until there are `capacity`. A request for n takes n x `cost` tokens, or none
-/// if there are too few.
+/// Tokens are added continuously, `count` per `period`, up to `capacity`. A request for n takes n x `cost` tokens, or
+/// none if there are too few.
 ///
 /// So up to `capacity` / `cost` requests are admitted at once after a long enough idle time. In any span of length L,
 /// at most (`capacity` + L x rate) / `cost` are admitted. The bucket is full at first, unless
 /// [`initially`](TokenBucket::initially) sets another fill.
 ///
 /// The interval between two tokens is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
-/// late by less than 2 ns, L counts as that much longer, and nothing drifts.
+/// late by less than 2 ns, so the bound holds for an L that is longer by that much. The error does not accumulate.
 ///
 /// # Cost
 ///
@@ -51,8 +51,8 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Tokens come back at `quota` until there are `capacity`. The bucket is full at first, and a request takes one
-    /// token.
+    /// Creates a bucket of `capacity` tokens that is refilled at the rate of `quota`. The bucket is full at first, and
+    /// a request takes one token.
     ///
     /// # Errors
     /// [`QuotaError::CapacityTooSmall`] for a capacity of zero, [`QuotaError::CapacityTooLarge`] for a capacity that
@@ -61,9 +61,9 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: VirtualSchedule::new(quota, capacity)?, initial_word: 0 })
     }
 
-    /// A token bucket as a leaky meter, which is the same law: each request pours a drop into a bucket that holds
-    /// `capacity` drops and leaks at `quota`. A request that would make the bucket overflow is rejected. The level is
-    /// the capacity minus the [`tokens`](TokenBucket::tokens): 0 at first.
+    /// Creates a token bucket as a leaky meter, which is the same algorithm: each request pours a drop into a bucket
+    /// that holds `capacity` drops and leaks at `quota`. A request that would make the bucket overflow is rejected. The
+    /// level is the capacity minus the [`tokens`](TokenBucket::tokens): 0 at first.
     ///
     /// # Errors
     /// As for [`new`](TokenBucket::new).
@@ -71,7 +71,7 @@ impl TokenBucket {
         TokenBucket::new(quota, capacity)
     }
 
-    /// This bucket, with a cost of `cost` tokens for each request: 1 to the capacity.
+    /// Returns this bucket with a cost of `cost` tokens per request, from 1 to the capacity.
     ///
     /// # Errors
     /// [`QuotaError::ZeroCost`] for zero, [`QuotaError::CapacityTooSmall`] for more than the
@@ -80,11 +80,12 @@ impl TokenBucket {
         Ok(TokenBucket { schedule: self.schedule.costing(cost)?, ..self })
     }
 
-    /// This bucket, with a content of `tokens` at the moment `start`: 0 to the capacity.
+    /// Returns this bucket with `tokens` tokens at the moment `start`, from 0 to the capacity.
     ///
-    /// If each key has its own bucket, all buckets fill from `start` on, not from the key's first request. The bucket
-    /// of a late key is therefore as full as if it had been there from `start` on. A rejected request leaves no state,
-    /// so a bucket that began empty at the key's first request would begin again at each request, and never fill.
+    /// If each key has its own bucket, all buckets are refilled from `start` on, not from the key's first request. The
+    /// bucket of a late key is therefore as full as if it had existed since `start`. A rejected request leaves no
+    /// state, so a bucket that began empty at the key's first request would begin again at each request, and never
+    /// fill.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.
@@ -92,7 +93,7 @@ impl TokenBucket {
         Ok(TokenBucket { initial_word: self.schedule.owing_all_but(tokens, start)?, ..self })
     }
 
-    /// The number of whole tokens at `now` in this state.
+    /// Returns the number of whole tokens at `now` in this state.
     #[must_use]
     pub fn tokens(&self, state: u64, now: Nanos) -> u64 {
         self.schedule.capacity().saturating_sub(self.schedule.gone(state, now))

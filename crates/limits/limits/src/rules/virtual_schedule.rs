@@ -1,39 +1,39 @@
-//! The arithmetic of the one-word rules: a debt of time, which is paid off as the clock goes on.
+//! The arithmetic of the one-word rules: a debt of time, which is paid off as the clock advances.
 //!
 //! The word is a moment, the *theoretical arrival time*. Each admitted request takes one interval to pay off, and the
-//! word is the moment at which all of them will have been paid off. If that moment is past, nothing is owed. A
+//! word is the moment at which all of them will have been paid off. If that moment is in the past, nothing is owed. A
 //! request is admitted if the debt, including its own intervals, is no more than the limit.
 //!
 //! # Units
 //!
 //! An interval need not be a whole number of nanoseconds, and rounding it would make it drift. So moments are counted
 //! in units of `interval / k`, where `k` is the interval in nanoseconds, rounded down. A unit lasts at least 1 ns and
-//! less than 2 ns, and an interval is exactly `k` units. If the interval is in whole nanoseconds, a unit is exactly
-//! one. One multiplication turns a moment into units.
+//! less than 2 ns, and an interval is exactly `k` units. If the interval is a whole number of nanoseconds, a unit is
+//! exactly 1 ns. One multiplication turns a moment into units.
 //!
-//! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole burst is admitted
-//! at one moment. A decision is early or late by less than a unit, so by less than 2 ns. If the interval is in whole
-//! nanoseconds, it is exact. Debts are sums of whole intervals, so nothing accumulates.
+//! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole burst is admitted at
+//! one moment. A decision is early or late by less than a unit, so by less than 2 ns. If the interval is a whole number
+//! of nanoseconds, the decision is exact. Debts are sums of whole intervals, so nothing accumulates.
 
 use crate::rules::room_beside;
 use crate::{Quota, QuotaError, Rejected};
 use nanopace_nanos::Nanos;
 
-/// The law on one word, in units.
+/// The algorithm on one word, in units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VirtualSchedule {
     units: Units,
     /// The cost of one request.
     cost_units: u64,
-    /// The most that may be owed. Added to any moment, it still fits a word.
+    /// The maximum debt, in units. The sum of any moment and this debt fits into a word.
     limit_units: u64,
-    /// The most requests that may be admitted at once.
+    /// The maximum number of requests that may be admitted at once.
     most: u64,
 }
 
 impl VirtualSchedule {
-    /// A schedule on which tokens come back at `quota`, at most `capacity` tokens may be missing, and a request takes
-    /// one token.
+    /// Creates a schedule on which tokens are added at the rate of `quota`, at most `capacity` tokens may be missing,
+    /// and a request takes one token.
     pub(crate) fn new(quota: Quota, capacity: u64) -> Result<VirtualSchedule, QuotaError> {
         let units = Units::new(quota);
         let most = Nanos::MAX.as_nanos() / units.units_per_interval;
@@ -44,7 +44,7 @@ impl VirtualSchedule {
         VirtualSchedule { units, cost_units: 0, limit_units, most: 0 }.costing(1)
     }
 
-    /// This schedule, with `cost` tokens for a request.
+    /// Returns this schedule with a cost of `cost` tokens per request.
     pub(crate) fn costing(self, cost: u64) -> Result<VirtualSchedule, QuotaError> {
         match self.capacity() {
             _ if cost == 0 => Err(QuotaError::ZeroCost),
@@ -56,13 +56,13 @@ impl VirtualSchedule {
         }
     }
 
-    /// The number of requests owed at `now`, which need not be whole.
+    /// Returns the number of requests that are owed at `now`, which need not be whole.
     pub(crate) fn requests_owed(&self, owed: u64, now: Nanos) -> f64 {
         let owed = owed.saturating_sub(self.units.round_up(now));
         double(owed) / double(self.cost_units)
     }
 
-    /// The debt at which `requests` requests are owed at `moment`, to the nearest unit.
+    /// Returns the debt with which `requests` requests are owed at `moment`, to the nearest unit.
     pub(crate) fn owing_requests(&self, requests: f64, moment: Nanos) -> u64 {
         let owed = whole(requests * double(self.cost_units));
         self.units.round_up(moment).saturating_add(owed)
@@ -73,19 +73,19 @@ impl VirtualSchedule {
         self.most
     }
 
-    /// The most that is admitted at once, in tokens.
+    /// Returns the maximum that is admitted at once, in tokens.
     pub(crate) fn capacity(&self) -> u64 {
         self.limit_units / self.units.units_per_interval
     }
 
-    /// The debt at `moment` if only `left` tokens are left.
+    /// Returns the debt at `moment` if only `left` tokens are left.
     pub(crate) fn owing_all_but(&self, left: u64, moment: Nanos) -> Result<u64, QuotaError> {
         let capacity = self.capacity();
         let gone = capacity.checked_sub(left).ok_or(QuotaError::InitialTooLarge { capacity })?;
         Ok(self.units.round_up(moment) + self.units.units_per_interval * gone)
     }
 
-    /// Checks whether `n` more are admitted at `now`.
+    /// Checks whether `n` more requests are admitted at `now`.
     #[inline]
     pub(crate) fn peek(&self, owed: u64, now: Nanos, n: u64) -> Result<(), Rejected> {
         room_beside(n, self.most)?;
@@ -96,13 +96,13 @@ impl VirtualSchedule {
         Err(Rejected::NotUntil(self.units.first(earliest)))
     }
 
-    /// The debt with `n` more, which `peek` allows.
+    /// Returns the debt after `n` more requests, which `peek` has allowed.
     #[inline]
     pub(crate) fn owing(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 { owed } else { self.base(owed, now) + n * self.cost_units }
     }
 
-    /// The debt with `n` more, which `peek` may not allow.
+    /// Returns the debt after `n` more requests, even if `peek` would not allow them.
     pub(crate) fn owing_beyond(&self, owed: u64, now: Nanos, n: u64) -> u64 {
         if n == 0 {
             return owed;
@@ -110,37 +110,37 @@ impl VirtualSchedule {
         self.base(owed, now).saturating_add(n.saturating_mul(self.cost_units))
     }
 
-    /// The moment at which the next debt starts. Threads that ask at the same time see paid and unpaid debts in no
-    /// order, so this must not be a branch.
+    /// Returns the moment at which the next debt starts, in units. This must compile to code without a branch: threads
+    /// that ask at the same time see paid and unpaid debts in an order that a branch predictor cannot learn.
     #[inline]
     fn base(&self, owed: u64, now: Nanos) -> u64 {
         owed.max(self.units.round_up(now))
     }
 
-    /// When the next request that is admitted at `now` departs, if departures are one interval apart.
+    /// Returns the departure time of a request that is admitted at `now`, if departures are one interval apart.
     pub(crate) fn turn(&self, owed: u64, now: Nanos) -> Nanos {
         self.units.moment(self.base(owed, now)).max(now)
     }
 
-    /// The number of tokens that are missing at `now`, including a token that has partly come back.
+    /// Returns the number of tokens that are missing at `now`, including a token that has partly come back.
     pub(crate) fn gone(&self, owed: u64, now: Nanos) -> u64 {
         owed.saturating_sub(self.units.round_down(now)).div_ceil(self.units.units_per_interval)
     }
 
-    /// The most requests that `peek` allows.
+    /// Returns the maximum number of requests that `peek` allows.
     pub(crate) fn remaining(&self, owed: u64, now: Nanos) -> u64 {
         let free = (self.limit_units + self.units.round_up(now)).saturating_sub(owed);
         (free / self.cost_units).min(self.most)
     }
 
-    /// When nothing is owed any more.
+    /// Returns the moment from which nothing is owed any more.
     pub(crate) fn paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed)
     }
 
-    /// Refunds `n` requests. Returns the new debt, and by how many requests it is less now, rounded up. That number is
-    /// 0 if no request was counted after these, because then no other debt is paid earlier. Debt that time has paid off
-    /// stays paid.
+    /// Refunds `n` requests. Returns the new debt, and the number of requests by which it fell, rounded up. That number
+    /// is 0 if no request was counted after these, because then no other debt is paid off earlier. Debt that has been
+    /// paid off over time is not refunded.
     ///
     /// `owed_after` is the debt right after these requests were counted, and `gone_back` is the number of requests that
     /// were refunded since.
@@ -159,14 +159,14 @@ impl VirtualSchedule {
         (owed - back, if owed_after == owed { 0 } else { self.in_requests(back) })
     }
 
-    /// A debt in requests, rounded up.
+    /// Converts a debt in units to requests, rounded up.
     fn in_requests(&self, units: u64) -> u32 {
         // A receipt never has more requests than this.
         u32::try_from(units.div_ceil(self.cost_units)).unwrap_or(u32::MAX >> 1).min(u32::MAX >> 1)
     }
 
-    /// The debt with `n` more, at most the limit; and how many of the `n` requests did not fit into the limit, rounded
-    /// up.
+    /// Returns the debt after `n` more requests, capped at the limit, and the number of requests that did not fit into
+    /// the limit, rounded up.
     pub(crate) fn exhausted(&self, owed: u64, now: Nanos, n: u64) -> (u64, u32) {
         let all = self.owing_beyond(owed, now, n);
         let most = owed.max(self.units.round_up(now) + self.limit_units);
@@ -174,20 +174,20 @@ impl VirtualSchedule {
         (owing, self.in_requests(all - owing))
     }
 
-    /// The moment from which every request is paid off, even a request that was made before refunded ones. A request is
-    /// paid off at the latest a whole burst after it was admitted, and the debt is never less than the moment of the
-    /// last admission.
+    /// Returns the moment from which every request is paid off, even a request that was made before refunded ones. A
+    /// request is paid off at the latest a whole burst after it was admitted, and the debt is never less than the
+    /// moment of the last admission.
     pub(crate) fn all_paid_from(&self, owed: u64) -> Nanos {
         self.units.moment(owed.saturating_add(self.limit_units))
     }
 }
 
-/// Converts moments to units, of which an interval has `k`.
+/// Converts moments to units. An interval is `k` units long.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     /// `k`: the interval in nanoseconds, rounded down.
     units_per_interval: u64,
-    /// By how much a unit's rate falls short of one per nanosecond, rounded up; below 1/2, in 2^-64.
+    /// The shortfall of the units per nanosecond from 1, in multiples of 2^-64, rounded up. It is below 1/2.
     shortfall_q64: u64,
 }
 
@@ -200,7 +200,7 @@ impl Units {
         Units { units_per_interval, shortfall_q64: u64::try_from(shortfall).expect("below a half") }
     }
 
-    /// The difference between the nanoseconds and the units of a moment, in 2^-64 of a unit.
+    /// Returns the difference between the nanoseconds and the units of a moment, in multiples of 2^-64 of a unit.
     #[inline]
     fn shortfall(&self, moment: Nanos) -> u128 {
         u128::from(moment.as_nanos()) * u128::from(self.shortfall_q64)
@@ -211,13 +211,14 @@ impl Units {
         moment.as_nanos() - ((self.shortfall(moment) + u128::from(u64::MAX)) >> 64) as u64
     }
 
-    /// Has no branch, because a decision should be short between reading its word and writing it.
+    /// Converts a moment to units, rounded up. Has no branch, because a decision should take little time between
+    /// reading its word and writing it.
     #[inline]
     fn round_up(&self, moment: Nanos) -> u64 {
         moment.as_nanos() - (self.shortfall(moment) >> 64) as u64
     }
 
-    /// The first moment that is at least `units` when it is rounded down.
+    /// Returns the first moment that is at least `units` when it is rounded down to units.
     fn moment(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 {
             return Nanos::from_nanos(units);
@@ -226,7 +227,8 @@ impl Units {
         Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The first moment that is at least `units` when it is rounded up: one that is more than `units` - 1.
+    /// Returns the first moment that is at least `units` when it is rounded up to units, so the first one after `units`
+    /// - 1.
     fn first(&self, units: u64) -> Nanos {
         if self.shortfall_q64 == 0 || units == 0 {
             return Nanos::from_nanos(units);
@@ -237,13 +239,13 @@ impl Units {
     }
 }
 
-/// The number as an `f64`, exact below 2^53.
+/// Converts the number to an `f64`, exactly if it is below 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a store counts in doubles")]
 pub(crate) fn double(number: u64) -> f64 {
     number as f64
 }
 
-/// The nearest whole number to this `f64`.
+/// Rounds the number to the nearest whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -257,8 +259,8 @@ pub(crate) fn whole(number: f64) -> u64 {
 macro_rules! one_word_rule {
     ($rule:ty, $initial:expr) => {
         impl $crate::Rule for $rule {
-            /// When everything that was admitted will be paid off, in units of about a nanosecond; 0
-            /// at first.
+            /// The moment at which all admitted requests will be paid off, in units of at least 1 ns and less than 2
+            /// ns.
             type State = u64;
 
             fn fresh(&self) -> u64 {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use nanopace_nanos::Nanos;
 
-/// Division by a number that is known beforehand: one multiplication and a shift.
+/// A division by a number that is known beforehand, as one multiplication and a shift.
 ///
 /// T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication" (1994). Take s such that
 /// divisor <= 2^s. Then 2^(63+s) / divisor, rounded up, is off by less than 2^s, which makes no difference for any
@@ -25,7 +25,7 @@ impl Divisor {
         }
     }
 
-    /// `number`, below 2^63, divided and rounded down.
+    /// Divides `number`, which is below 2^63, and rounds down.
     #[inline]
     fn divide(self, number: u64) -> u64 {
         #[expect(
@@ -37,18 +37,18 @@ impl Divisor {
     }
 }
 
-/// Windows of one length.
+/// Windows of equal length, counted from the clock's origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windows {
     length_ns: u64,
     divisor: Divisor,
-    /// The bits of a word that are left beside a window's number. A quota's count always fits into them: number times
-    /// length is below 2^63 ns, and a quota counts no more than one per nanosecond.
+    /// The number of bits of a word that a window's number leaves free. A quota's count always fits into them: number
+    /// times length is below 2^63 ns, and a quota counts no more than one per nanosecond.
     spare_bits: u32,
 }
 
 impl Windows {
-    /// Windows of `length_ns`, 1 to 2^63 - 1.
+    /// Creates windows of `length_ns` nanoseconds, from 1 to 2^63 - 1.
     pub(crate) fn new(length_ns: u64) -> Windows {
         let last = Nanos::MAX.as_nanos() / length_ns;
         Windows { length_ns, divisor: Divisor::new(length_ns), spare_bits: last.leading_zeros() }
@@ -58,24 +58,24 @@ impl Windows {
         self.length_ns
     }
 
-    /// The number of the window that `moment` lies in.
+    /// Returns the number of the window that contains `moment`.
     #[inline]
     pub(crate) fn number(&self, moment: Nanos) -> u64 {
         self.divisor.divide(moment.as_nanos())
     }
 
-    /// When a window begins, but no later than the last possible moment.
+    /// Returns the moment at which a window begins, or the last possible moment if that is earlier.
     #[inline]
     pub(crate) fn start(&self, number: u64) -> Nanos {
         Nanos::from_nanos(number.saturating_mul(self.length_ns))
     }
 
-    /// This number, or the number of the last window before the end of time if that is lower.
+    /// Returns this number, or the number of the last window before the end of time if that is lower.
     pub(crate) fn at_most_last(&self, number: u64) -> u64 {
         number.min(self.number(Nanos::MAX))
     }
 
-    /// The largest count that fits beside a window's number.
+    /// Returns the largest count that fits into a word together with a window's number.
     #[inline]
     pub(crate) fn most(&self) -> u64 {
         u64::MAX >> (u64::BITS - self.spare_bits)
@@ -86,7 +86,7 @@ impl Windows {
         number << self.spare_bits | count
     }
 
-    /// The number of a window, and the count that is stored beside it.
+    /// Returns the number of a window, and the count that is stored in the same word.
     #[inline]
     pub(crate) fn unpack(&self, word: u64) -> (u64, u64) {
         (word >> self.spare_bits, word & self.most())
@@ -102,7 +102,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts in the window with the number `number`, or in the latest known window if that is later.
+    /// Returns the counts in the window with the number `number`, or in the latest known window if that is later.
     #[inline]
     pub(crate) fn in_window(self, number: u64) -> Counts {
         match number.checked_sub(self.number) {
@@ -112,7 +112,7 @@ impl Counts {
         }
     }
 
-    /// The number of windows, from this window on, in which the counts matter.
+    /// Returns the number of windows, beginning with this one, in which the counts matter.
     pub(crate) fn in_sight(&self) -> u64 {
         match (self.before, self.now) {
             (_, 1..) => 2,
@@ -121,7 +121,7 @@ impl Counts {
         }
     }
 
-    /// The counts at `now`, oldest first, with the latest moments at which they may have been admitted.
+    /// Returns the counts at `now`, oldest first, each with the latest moment at which it may have been admitted.
     pub(crate) fn let_in(
         self,
         windows: &Windows,
@@ -131,8 +131,8 @@ impl Counts {
         [(before, self.before), (now, self.now)].into_iter().filter(|(_, count)| *count > 0)
     }
 
-    /// When `n` more are admitted by the [sliding window counter](crate::SlidingCounter); none if they are admitted at
-    /// once. `self` holds the counts at `now`, and `n` is at most `limit`.
+    /// Returns the moment from which the [sliding window counter](crate::SlidingCounter) admits `n` more requests, or
+    /// `None` if it admits them at once. `self` holds the counts at `now`, and `n` is at most `limit`.
     #[inline]
     pub(crate) fn slides_in(
         self,
@@ -154,7 +154,7 @@ impl Counts {
         Some(next + Duration::from_nanos(earliest_ns))
     }
 
-    /// Refunds `n` in a window, if its count still matters.
+    /// Returns the counts after a refund of `n` requests in `window`. If that window no longer counts, nothing changes.
     pub(crate) fn without(self, window: u64, n: u64) -> Counts {
         match self.number.checked_sub(window) {
             Some(0) => Counts { now: self.now.saturating_sub(n), ..self },
@@ -164,7 +164,8 @@ impl Counts {
     }
 }
 
-/// The least t into a window, after one of `before`, with that room: `before` (T - t) <= room T.
+/// Returns the smallest t with `before` (T - t) <= `room` T, where T is the length of a window: t ns after the start of
+/// a window, the share of the previous window's count, `before`, has fallen to `room`.
 #[inline]
 fn earliest_ns(windows: &Windows, before: u64, room: Option<u64>) -> Option<u64> {
     let length = u128::from(windows.length_ns());

@@ -1,15 +1,15 @@
 //! The queue of requests that wait for a limit: FIFO, one queue for each key.
 //!
 //! Only the *first* in the queue asks the limits. The limits return the moment from which its request is admitted, and
-//! it asks again at that moment. The others wait to become first. A request that leaves the first place, admitted or
-//! not, wakes the next waiter. So an admission takes one wake-up, however long the queue is, and no waiter overtakes
+//! it asks again at that moment. The others wait to become first. When the first leaves the queue, admitted or not, it
+//! wakes the next waiter. So an admission takes one wake-up, however long the queue is, and no waiter overtakes
 //! another.
 //!
 //! **Requests that do not wait yield to the queue**: while it is not empty, a request that costs something is rejected
-//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first stores from when on it is admitted ([`LastTry`]), and
-//! the rejection names no earlier moment. If the first stops asking, the others do not yield for ever: they yield until
-//! a second after the moment at which it should have asked again. A request that has become first and has not asked yet
-//! should ask at the moment at which another request first yields to it.
+//! ([`yield_to_waiters`](WaitQueue::yield_to_waiters)). The first waiter stores the moment from which it is admitted
+//! ([`LastTry`]), and no rejection returns an earlier retry time. If the first stops asking, the others do not yield
+//! for ever: they yield until a second after the moment at which it should have asked again. A waiter that has become
+//! first and has not asked yet is expected to ask at the moment at which another request first yields to it.
 //!
 //! The waiters of all keys are counted. A request that does not wait finds out by one load whether there are any. It
 //! loads the count under the lock under which it is decided. A waiter enters the queue first, and then asks the limits
@@ -40,8 +40,8 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long requests that do not wait still yield to the first in the queue, after the moment at which it should have
-/// asked again.
+/// The time for which requests that do not wait still yield to the first in the queue, after the moment at which it
+/// should have asked again.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Queues of threads and tasks, one for each key, in which [`Waiter`](crate::custom::Waiter)s wait.
@@ -59,7 +59,7 @@ struct Queues<K> {
 #[derive(Default)]
 struct OneQueue {
     entries: BTreeMap<u64, Entry>,
-    /// The latest try of the first in the queue; none before it has asked.
+    /// The latest try of the first in the queue. `None` until it has asked, or until a request has yielded to it.
     last_try: Option<LastTry>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct LastTry {
     pub(crate) again: Nanos,
 }
 
-/// A place in a queue.
+/// The position of a waiter in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
@@ -92,14 +92,14 @@ impl OneQueue {
 }
 
 impl<K: Hash + Eq> WaitQueue<K> {
-    /// A queue in which no request waits.
+    /// Creates queues in which no request waits.
     #[must_use]
     pub fn new() -> WaitQueue<K> {
         let queues = Mutex::new(Queues { keys: HashMap::new(), last: 0 });
         WaitQueue { waiters: AtomicU64::new(0), queues }
     }
 
-    /// Whether no request waits for any key. The caller holds the lock under which requests for the key are
+    /// Returns whether no request waits for any key. The caller holds the lock under which requests for the key are
     /// decided.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,7 +108,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.waiters.load(Relaxed) == 0
     }
 
-    /// Whether no request waits for that key. The caller holds the lock under which requests for it are
+    /// Returns whether no request waits for that key. The caller holds the lock under which requests for it are
     /// decided.
     pub(crate) fn is_empty_for<Q>(&self, key: &Q) -> bool
     where
@@ -118,13 +118,13 @@ impl<K: Hash + Eq> WaitQueue<K> {
         self.is_empty() || !lock(&self.queues).keys.contains_key(key)
     }
 
-    /// Rejects a request that does not wait while others wait for the key, unless it costs nothing. The caller
-    /// holds the lock under which requests for the key are decided. A request that is never admitted passes:
-    /// the limits reject it.
+    /// Rejects a request that does not wait while others wait for the key, unless it costs nothing. The caller holds
+    /// the lock under which requests for the key are decided. A request that can never be admitted is not rejected
+    /// here, because the limits reject it.
     ///
     /// # Errors
-    /// [`Rejected::NotUntil`], not before the moment of the first in the queue. Limits that count
-    /// rejected requests have counted it.
+    /// [`Rejected::NotUntil`]. Its moment is not before the one from which the first in the queue is admitted. Limits
+    /// that count rejected requests have counted the request.
     #[inline]
     pub fn yield_to_waiters<Q>(
         &self,
@@ -147,8 +147,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// The moment from which the first in the key's queue is admitted, by its latest try; none if the queue is empty,
-    /// or if the first has stopped asking.
+    /// Returns the moment from which the first in the key's queue is admitted, according to its latest try. Returns
+    /// `None` if the queue is empty, or if the first has stopped asking.
     #[cold]
     fn first_admitted_from<Q>(&self, key: &Q, now: Nanos) -> Option<Nanos>
     where
@@ -162,8 +162,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         (now <= again + GRACE).then_some(admitted_from)
     }
 
-    /// Enters the queue, or stays in it, and returns whether the caller has the first place. `waker` is woken when the
-    /// caller gets the first place, or when it has the first place and should ask again.
+    /// Enters the queue, or stays in it, and returns whether the caller is first. `waker` is woken when the caller
+    /// becomes first, or when it is first and should ask again.
     pub(crate) fn enter<Q>(
         &self,
         key: &Q,
@@ -208,8 +208,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// Removes the cost of the holder of the ticket, who was admitted and is about to leave. The cost is counted
-    /// already.
+    /// Sets the cost of the ticket's holder to zero in the queue. The holder was admitted and is about to leave, and
+    /// its cost is counted already.
     pub(crate) fn mark_counted<Q>(&self, key: &Q, Ticket(number): Ticket)
     where
         K: Borrow<Q>,
@@ -222,7 +222,8 @@ impl<K: Hash + Eq> WaitQueue<K> {
         }
     }
 
-    /// The costs of the waiters ahead of the ticket, beginning with the first in the queue.
+    /// Returns the costs of the waiters ahead of the ticket, beginning with the first in the queue, at most
+    /// [`MOST_AHEAD`].
     pub(crate) fn costs_ahead<Q>(&self, key: &Q, Ticket(number): Ticket) -> Vec<OwnedCosts>
     where
         K: Borrow<Q>,
@@ -234,7 +235,7 @@ impl<K: Hash + Eq> WaitQueue<K> {
         ahead.take(MOST_AHEAD).map(|(_, entry)| entry.costs.clone()).collect()
     }
 
-    /// Leaves the queue. Wakes the next waiter if the caller had the first place.
+    /// Leaves the queue. Wakes the next waiter if the caller was first.
     pub(crate) fn leave<Q>(&self, key: &Q, ticket: &mut Option<Ticket>)
     where
         K: Borrow<Q>,
@@ -291,8 +292,8 @@ impl<K> fmt::Debug for WaitQueue<K> {
     }
 }
 
-/// The number of waiters ahead that a forecast considers. With more waiters ahead, a request is admitted later than
-/// forecast.
+/// The maximum number of waiters ahead that a forecast considers. With more waiters ahead, a request is admitted later
+/// than forecast.
 const MOST_AHEAD: usize = 1_000;
 
 /// Computes when a request is admitted after the requests ahead of it in the queue, from a copy of the limits' state
@@ -314,13 +315,14 @@ impl Forecast {
         Forecast { limits: Arc::clone(limits), state: state.clone(), now, ahead }
     }
 
-    /// When a request with these costs is admitted, if all requests ahead of it stay, and all others come after it.
+    /// Returns the moment at which a request with these costs is admitted, if all requests ahead of it stay in the
+    /// queue and all others come after it.
     ///
     /// # Errors
-    /// [`CostsRejected`] if it never is.
+    /// [`CostsRejected`] if the request is never admitted.
     pub(crate) fn admitted_at(mut self, costs: Costs<'_>) -> Result<Nanos, CostsRejected> {
         for other in std::mem::take(&mut self.ahead) {
-            // A request that is never admitted leaves.
+            // A request that is never admitted leaves the queue, so its error is ignored.
             let _ = self.admit(other.as_costs());
         }
         self.admit(costs)

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// The first in the queue asks again after this time at the latest, in case a limit was changed without a wake-up.
+/// The maximum time between two tries of the first in the queue. It asks again after that time in case a limit was
+/// changed without a wake-up.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The limits of one key and their queue, in the form that a [`Waiter`] needs: implemented for a
@@ -22,29 +23,29 @@ pub trait Waitable {
     type Key: Hash + Eq + Borrow<Self::Asked>;
     /// The borrowed form of a key.
     type Asked: Hash + Eq + ToOwned<Owned = Self::Key> + ?Sized;
-    /// Why a request is rejected.
+    /// The error of a rejected request.
     type Refusal: From<CostsRejected>;
 
-    /// The key whose limits decide.
+    /// Returns the key whose limits decide.
     fn key(&self) -> &Self::Asked;
 
-    /// The queue of the limiter.
+    /// Returns the queue of the limiter.
     fn queue(&self) -> &WaitQueue<Self::Key>;
 
-    /// The clock of the limits.
+    /// Returns the clock of the limits.
     fn clock(&self) -> &dyn Clock;
 
     /// Runs a step on the limits and their state, under the lock under which requests for the key are decided. The step
     /// may run twice; then the first run has no effect.
     ///
     /// # Errors
-    /// Those of the step, and other reasons to reject a request for the key.
+    /// The errors of the step, and other reasons to reject a request for the key.
     fn step<T>(
         &self,
         step: impl Fn(&Arc<Limits>, &mut LimitsState, Nanos) -> Result<T, CostsRejected>,
     ) -> Result<T, Self::Refusal>;
 
-    /// The moment from which on a rejected request is admitted, if it ever is.
+    /// Returns the moment from which a rejected request is admitted, or `None` if it never is.
     fn not_until(refusal: &Self::Refusal) -> Option<Nanos>;
 
     /// Refunds a request that was counted, and wakes the first in the queue.
@@ -54,7 +55,7 @@ pub trait Waitable {
 /// The result of a step of a [`Waiter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// The wait is over.
+    /// The wait is over, with this result.
     Done(T),
     /// Call [`Waiter::step`] again at this moment, or when the waker is woken.
     Until(Nanos),
@@ -75,11 +76,11 @@ pub struct Waiter<'a, G: Waitable> {
     admitted: Option<(Receipt, Nanos)>,
 }
 
-/// The result of a wait.
+/// The result of a wait: the time that the request has waited, or the error.
 type End<G> = Result<Duration, WaitError<<G as Waitable>::Refusal>>;
 
 impl<'a, G: Waitable> Waiter<'a, G> {
-    /// A request that comes now. It enters the queue at its first step.
+    /// Creates a request that arrives now. At its first step, it is admitted or enters the queue, or the wait fails.
     #[must_use]
     pub fn new(limiter: G, wait: Wait<'a>) -> Waiter<'a, G> {
         let came = limiter.clock().now();
@@ -87,7 +88,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Waiter { limiter, wait, came, deadline, ticket: None, admitted: None }
     }
 
-    /// Admits the request if it is its turn. [`Step::Done`] contains the time that it has waited.
+    /// Admits the request if it is its turn. [`Step::Done`] contains the time that the request has waited, or the
+    /// error.
     pub fn step(&mut self, waker: &Waker) -> Step<End<G>> {
         let now = self.limiter.clock().now();
         if let Some((_, moment)) = self.admitted {
@@ -106,8 +108,9 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Tries to be admitted at once, if the queue is empty or the cost is zero. Fails if the request is never admitted,
-    /// or too late. `None` if the request has to enter the queue.
+    /// Admits the request at once, if the queue is empty or the cost is zero and the limits allow it. Returns an error
+    /// if the request is never admitted, or only after its deadline. Returns `None` if the request has to enter the
+    /// queue.
     fn try_first(&self, now: Nanos) -> Option<End<G>> {
         let Wait { costs, .. } = self.wait;
         let is_admitted = self.limiter.step(|limits, state, at| {
@@ -128,7 +131,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// The error of a request that need not wait, because it is never admitted or would be admitted too late.
+    /// Returns the error of a request that need not wait, because it is never admitted or would be admitted after its
+    /// deadline. Returns `None` for any other request.
     fn hopeless(&self, now: Nanos, refusal: G::Refusal) -> Option<WaitError<G::Refusal>> {
         match G::not_until(&refusal) {
             None => Some(WaitError::Rejected(refusal)),
@@ -139,7 +143,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         }
     }
 
-    /// Asks the limits, as the first in the queue.
+    /// Asks the limits, as the first in the queue. Leaves the queue if the request is admitted or the wait fails.
     fn try_as_first(&mut self, now: Nanos) -> Step<End<G>> {
         match self.ask_limits() {
             Ok(receipt) => {
@@ -200,8 +204,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Done(Ok(now - self.came))
     }
 
-    /// Stays in the queue, unless the request would be admitted too late. The time of its admission is forecast when
-    /// the request is new, and again at its deadline.
+    /// Stays in the queue, unless the request would be admitted after its deadline. The time of its admission is
+    /// forecast when the request is new, and again at its deadline.
     fn check_deadline(&mut self, now: Nanos, is_new: bool) -> Step<End<G>> {
         let is_over = now >= self.deadline;
         if self.deadline < Nanos::MAX && (is_new || is_over) {
@@ -216,7 +220,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         Step::Until(self.deadline)
     }
 
-    /// When the request is admitted if nothing changes.
+    /// Returns the moment at which the request is admitted if nothing changes.
     fn forecast(&self) -> Result<Nanos, G::Refusal> {
         let (queue, key) = (self.limiter.queue(), self.limiter.key());
         let forecast = self.limiter.step(|limits, state, at| {
@@ -235,7 +239,7 @@ impl<'a, G: Waitable> Waiter<'a, G> {
         self.limiter.queue().leave(self.limiter.key(), &mut self.ticket);
     }
 
-    /// Waits in this thread.
+    /// Waits in this thread until the request is admitted, and returns how long that took.
     ///
     /// # Errors
     /// [`WaitError`].
@@ -251,7 +255,8 @@ impl<'a, G: Waitable> Waiter<'a, G> {
     }
 }
 
-/// When the first in the queue asks again: at its moment, or in between if that is far ahead.
+/// Returns the moment at which the first in the queue asks again: `moment`, or [`ASK_AGAIN`] from now if that is
+/// earlier.
 fn next_try(now: Nanos, moment: Nanos) -> Nanos {
     moment.min(now + ASK_AGAIN)
 }
@@ -281,7 +286,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waiting in a task.
+/// Waits in tasks.
 #[cfg(feature = "async")]
 mod in_task {
     use super::{Step, Waitable, Waiter};
@@ -292,16 +297,16 @@ mod in_task {
     use std::task::Poll;
     use std::time::Duration;
 
-    /// After this many requests in a row that were admitted without waiting, a task lets others run.
+    /// The number of requests in a row that are admitted without waiting before a task yields to other tasks.
     const IN_A_ROW: u32 = 64;
 
     std::thread_local! {
-        /// How many requests of this thread's tasks were admitted since one of them last waited.
+        /// The number of requests that tasks of this thread have made since one of them last waited or yielded.
         static ADMITTED: Cell<u32> = const { Cell::new(0) };
     }
 
     impl<G: Waitable> Waiter<'_, G> {
-        /// Waits in a task, as [`block`](Waiter::block) does in a thread.
+        /// Waits in a task until the request is admitted, as [`block`](Waiter::block) does in a thread.
         ///
         /// # Errors
         /// [`WaitError`].

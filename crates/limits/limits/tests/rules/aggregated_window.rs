@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The definition, on the list of all admissions.
+/// The definition of the window, computed from the list of all admissions.
 struct Definition {
     count: u64,
     period: u128,
     width: u128,
-    /// Each with the end of its slot.
+    /// The admissions: the end of the slot, and the number of requests.
     let_in: Vec<(u128, u64)>,
     /// The moment at which the latest admission left the window, among the admissions that had left when a request
     /// arrived. A request for zero, or for too much, does not count as an arrival.
@@ -54,7 +54,7 @@ fn any_rule() -> impl Strategy<Value = AggregatedWindow> {
     })
 }
 
-/// The time before each request, which may be negative, and its size.
+/// Generates requests: the time before each request, which may be negative, and its size.
 fn any_requests() -> impl Strategy<Value = Vec<(i64, u64)>> {
     let step = prop_oneof![4 => 0..3_i64, 4 => 0..60_i64, 1 => 0..2000_i64, 1 => -100..0_i64];
     prop::collection::vec(
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// The bounds on what the definition says, in true moments.
+    /// Checks the bounds on the definition's decisions, by the true moments of requests.
     #[test]
     fn bounded_in_every_period_and_generous_beyond_one_slot(rule in any_rule(), requests in any_requests()) {
         let (count, period, width) = (rule.quota().count(), rule.quota().period_ns(), width(&rule));
@@ -148,7 +148,7 @@ fn a_moment_before_a_slot_left_counts_as_when_it_left() {
     let rule = AggregatedWindow::new(quota, NonZeroU16::new(60).unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.try_acquire(&mut state, at(0), 3), Ok(()));
-    // At 60 slot 0 has left.
+    // At 60, slot 0 has stopped counting.
     rule.advance(&mut state, at(60));
     assert_eq!(rule.try_acquire(&mut state, at(59), 3), Ok(()));
     assert_eq!(rule.try_acquire(&mut state, at(119), 1), Err(Rejected::NotUntil(at(120))));

@@ -1,20 +1,20 @@
-//! Tests limits that take turns on one state, as processes with different limits use it.
+//! Tests limits that take turns on one state, as when processes with different limits share it.
 
 use crate::laws::{Arrival, at};
 use crate::limits::{any_limits, kinds};
 use nanopace_limits::{Limit, Limits, Rule};
 use proptest::prelude::*;
 
-/// A request: the time since the one before, its size, and the limits that decide.
+/// A request: the time since the request before it, its size, and the index of the limits that decide.
 type Request = (u64, u64, usize);
 
-/// Few small numbers, so that limits are often used up, and often differ in one number only.
+/// Generates limits with few, small numbers, so that they are often used up, and often differ in one number only.
 fn small_limit() -> impl Strategy<Value = Limit> {
     (1..4_u64, 1..4_u64, 1..4_u64, 0..7_usize)
         .prop_map(|(count, period, burst, kind)| kinds(count, 100 * period, burst, burst)[kind])
 }
 
-/// A state keeps eight sets of limits beside the one in force, so there are nine at most.
+/// Generates at most nine limits in all, because a state keeps eight limits in addition to those in force.
 fn nine_limits_at_most() -> impl Strategy<Value = Vec<Limits>> {
     let small = prop::collection::vec(small_limit(), 1..4).prop_map(Limits::new);
     prop_oneof![prop::collection::vec(any_limits(), 3), prop::collection::vec(small, 3)]
@@ -26,7 +26,7 @@ fn any_requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((pause, n, 0..3_usize), 1..120)
 }
 
-/// The arrivals that each set of limits admits among the requests that it decides on.
+/// Returns the arrivals that each set of limits admits among the requests that it decides on.
 fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)> {
     let (mut state, mut last, mut now) = (all[0].fresh(), 0, 1_000);
     let mut let_in = Vec::new();
@@ -44,13 +44,13 @@ fn let_in_by_turns(all: &[Limits], requests: &[Request]) -> Vec<(usize, Arrival)
     let_in
 }
 
-/// Whether these limits alone would admit all arrivals in `let_in`.
+/// Returns whether these limits alone would admit all arrivals in `let_in`.
 fn lets_all_in(limits: &Limits, mut let_in: impl Iterator<Item = Arrival>) -> bool {
     let mut state = limits.fresh();
     let_in.all(|arrival| limits.try_acquire(&mut state, arrival.now, arrival.n).is_ok())
 }
 
-/// The limits, with a log in place of slots. Slots keep the same law, but may reject more.
+/// Returns the limits with a log instead of slots. Slots keep the same bound, but may reject more.
 fn exact(limits: &Limits) -> Limits {
     let has_slots = |limit: &Limit| limit.to_string().contains(" in ");
     let exact =
@@ -58,7 +58,7 @@ fn exact(limits: &Limits) -> Limits {
     Limits::new(limits.each().iter().map(exact))
 }
 
-/// Limits of one kind, each of which admits at least as much as the one before, whenever requests come.
+/// Generates limits of one kind, each of which admits at least as much as the limits before it, whenever requests come.
 fn rising() -> impl Strategy<Value = Vec<Limits>> {
     let counts = prop::collection::vec(1..20_u64, 3);
     (counts, 1..100_u64, 0..5_usize).prop_map(|(mut counts, period, kind)| {
@@ -77,7 +77,7 @@ fn rising() -> impl Strategy<Value = Vec<Limits>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
-    /// Each admits no more than it would alone. All of them therefore admit at most the sum, in any span.
+    /// Each set of limits admits no more than it would alone. All of them therefore admit at most the sum, in any span.
     #[test]
     fn limits_of_any_kinds_admit_no_more_than_their_sum(
         all in nine_limits_at_most(), requests in any_requests(),
@@ -89,8 +89,8 @@ proptest! {
         }
     }
 
-    /// If one of them always admits at least as much as the others, all of them admit no more than
-    /// that one.
+    /// If one set of limits always admits at least as much as each of the others, all of them together admit no more
+    /// than that one.
     #[test]
     fn limits_of_one_kind_admit_no_more_than_the_highest(
         all in rising(), requests in any_requests(),
@@ -116,7 +116,7 @@ fn eight_limits_that_are_not_in_force_go_on_counting() {
     assert!(log.try_acquire(&mut state, at(0), 1).is_err());
 }
 
-/// The number of admissions from 9.8 s on within 4 s, if each of the limits is asked every millisecond.
+/// Returns the number of admissions between 9.8 s and 13.8 s, if each of the limits is asked every millisecond.
 fn let_in_within_four_seconds(texts: &[&str]) -> usize {
     let all: Vec<Limits> = texts.iter().map(|text| text.parse().expect("limits")).collect();
     let asked = |milli: u64| {
@@ -127,7 +127,7 @@ fn let_in_within_four_seconds(texts: &[&str]) -> usize {
     let_in_by_turns(&all, &requests).len()
 }
 
-/// The figures in the README of `nanopace-remote`.
+/// Checks the figures in the README of `nanopace-remote`.
 #[test]
 fn a_rate_and_a_fixed_window_come_close_to_the_sum() {
     assert_eq!(let_in_within_four_seconds(&["100/s burst 10"]), 409);

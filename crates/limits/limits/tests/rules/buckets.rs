@@ -14,7 +14,7 @@ fn interval_ns(quota: Quota) -> u64 {
     quota.period_ns() / quota.count()
 }
 
-/// A bucket's tokens, times the interval in nanoseconds: each nanosecond brings one.
+/// Returns a bucket's tokens, multiplied by the interval in nanoseconds, so that each nanosecond adds 1.
 fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos) -> u128 {
     let interval = u128::from(interval_ns(quota));
     let full = u128::from(capacity) * interval;
@@ -32,7 +32,7 @@ fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos
     tokens
 }
 
-/// The definition for an interval of whole nanoseconds, and a clock that does not go backwards.
+/// The definition of the bucket, for an interval of whole nanoseconds and a clock that does not go backwards.
 fn token_bucket(
     quota: Quota,
     capacity: u64,
@@ -52,7 +52,8 @@ fn token_bucket(
     }
 }
 
-/// When each admitted request departs, in nanoseconds: an interval after the one before, or at once.
+/// Returns the departure time of each admitted request in nanoseconds: one interval after the departure before it, or
+/// at once.
 fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     let mut departures: Vec<u128> = Vec::new();
     for arrival in let_in {
@@ -64,8 +65,8 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition for an interval of whole nanoseconds: the bucket holds the requests that departed within the last
-/// interval, and those that will depart.
+/// The definition of the queue, for an interval of whole nanoseconds: the bucket holds the requests that departed
+/// within the last interval, and those that will depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();
@@ -85,7 +86,7 @@ fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival
 }
 
 fn whole(capacity: u64) -> impl Strategy<Value = (Quota, Vec<Arrival>)> {
-    // Beyond this, the answer would be later than the end of time.
+    // With longer intervals, retry times would exceed the last possible moment.
     let quotas = whole_quotas().prop_filter("a capacity of 292 years", move |quota| {
         interval_ns(*quota) < i64::MAX.unsigned_abs() / capacity / 4
     });
@@ -218,7 +219,7 @@ proptest! {
     ) {
         let capacity = quota.count();
         let bound = |length_ns: u64| {
-            // Less than 2 ns early, where an interval is no whole number of nanoseconds.
+            // Requests are admitted less than 2 ns early if an interval is not a whole number of nanoseconds.
             let early_ns = if quota.period_ns().is_multiple_of(capacity) { 0 } else { 2 };
             u128::from(capacity)
                 + u128::from(length_ns + early_ns) * u128::from(capacity) / u128::from(quota.period_ns())

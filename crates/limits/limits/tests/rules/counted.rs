@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A way to ask a limiter of two limits. Returns whether the request was admitted.
+/// A function that makes a request of a limiter with two limits, and returns whether the request was admitted.
 type Ask = fn(&Limiter, u64) -> bool;
 
 const ASKS: [Ask; 7] = [
@@ -22,7 +22,7 @@ const ASKS: [Ask; 7] = [
     |limiter, n| limiter.reserve(n).map(Reservation::commit).is_ok(),
 ];
 
-/// The recorded metrics: the counts by name and label, and the waiting times in seconds.
+/// Returns the recorded metrics: the counts by name and label, and the waiting times in seconds.
 fn counted(snapshotter: &Snapshotter) -> (BTreeMap<String, u64>, Vec<f64>) {
     let (mut counts, mut waits) = (BTreeMap::new(), Vec::new());
     for (key, _, _, value) in snapshotter.snapshot().into_vec() {
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Earlier tries are not counted.
+/// The tries before the admission are not counted.
 #[test]
 fn a_waiting_request_is_counted_once_with_its_waiting_time() {
     let recorder = DebuggingRecorder::new();

@@ -14,7 +14,7 @@ enum Step {
     Decide,
     Look,
     Reserve(u64),
-    /// Settles one of the reservations at that cost.
+    /// Settles the reservation with this index at this cost.
     Settle(usize, u64),
     Change(Limits),
     /// Returns to the first limits.
@@ -35,7 +35,7 @@ fn any_steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((pause, step), 1..80)
 }
 
-/// The limits and their state, without a lock or fast path.
+/// The reference: the limits and their state, without a lock or fast path.
 struct Rules {
     limits: Arc<Limits>,
     state: <Limits as Rule>::State,

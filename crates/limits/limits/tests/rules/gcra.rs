@@ -9,12 +9,12 @@ use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::thread;
 
-/// Time in units of 1 / count ns: an interval is `period_ns` of them, exactly.
+/// Converts a moment to units of 1 / `count` ns. An interval is exactly `period_ns` units.
 fn scaled(quota: Quota, moment: Nanos) -> u128 {
     u128::from(moment.as_nanos()) * u128::from(quota.count())
 }
 
-/// The score after all that was admitted.
+/// Returns the theoretical arrival time after all admissions, scaled.
 fn score(quota: Quota, let_in: &[Arrival]) -> u128 {
     let interval = u128::from(quota.period_ns());
     let cost = |arrival: &Arrival| u128::from(arrival.n) * interval;
@@ -22,14 +22,13 @@ fn score(quota: Quota, let_in: &[Arrival]) -> u128 {
     let_in.iter().fold(0, |score, arrival| start(score, arrival) + cost(arrival))
 }
 
-/// The earliest moment, scaled, at which the definition admits `n` more, with up to `burst` at
-/// once.
+/// Returns the earliest moment, scaled, at which the definition admits `n` more requests, with a burst of `burst`.
 fn earliest(quota: Quota, burst: u64, let_in: &[Arrival], n: u64) -> u128 {
     let tolerance = u128::from(burst - n) * u128::from(quota.period_ns());
     score(quota, let_in).saturating_sub(tolerance)
 }
 
-/// The definition for an interval of whole nanoseconds.
+/// The definition of the GCRA, for an interval of whole nanoseconds.
 fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     if arrival.n > capacity {
@@ -42,12 +41,14 @@ fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(at(u64::try_from(earliest).expect("within the range of moments and one period")))
 }
 
-/// How much too early a request may be admitted: less than 2 ns, if an interval is not a whole number of nanoseconds.
+/// Returns a bound on how early a request may be admitted: 2 ns if an interval is not a whole number of nanoseconds,
+/// otherwise 0.
 fn early_ns(quota: Quota) -> u64 {
     if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 }
 }
 
-/// The most requests that are admitted in a span, its ends included: the burst, and one request for each interval.
+/// Returns the maximum number of requests that is admitted in a span, both ends included: the burst, and one request
+/// for each interval.
 fn most_in(quota: Quota, burst: u64, length_ns: u64) -> u128 {
     let earned = u128::from(length_ns + early_ns(quota)) * u128::from(quota.count())
         / u128::from(quota.period_ns());
@@ -165,7 +166,7 @@ proptest! {
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| most_in(quota, quota.count(), length_ns))?;
     }
 
-    /// After an idle time all of a quota is admitted at one moment, and no more, whatever its interval.
+    /// After an idle time, exactly the whole count of a quota is admitted at one moment, whatever the interval.
     #[test]
     fn a_whole_burst_is_admitted_at_one_moment(count in 1..200_u64, period_ns in 200..1_u64 << 40, first in 0..1_u64 << 60) {
         let limiter = Atomic::new(Gcra::new(Quota::new(count, span(period_ns)).unwrap()));

@@ -1,5 +1,5 @@
-//! Tests callers that read the clock first and ask later: a limiter keeps its bound in the order of its decisions,
-//! and nearly by the callers' stamps.
+//! Tests callers that read the clock first and ask later: a limiter keeps its bound in the order of its decisions, and
+//! nearly keeps it by the callers' timestamps.
 
 use crate::laws::{Arrival, MILLI, SECOND, at, span};
 use nanopace_limits::{
@@ -16,7 +16,7 @@ fn quota() -> Quota {
     Quota::new(COUNT, span(SECOND)).unwrap()
 }
 
-/// Requests in the order in which they are decided, each stamped at that moment or earlier.
+/// Generates requests in the order in which they are decided, each with a timestamp from that moment or earlier.
 fn requests() -> impl Strategy<Value = Vec<Arrival>> {
     let late_ns = prop_oneof![0..50 * MILLI, 0..2 * SECOND];
     let request = late_ns.prop_flat_map(|late_ns| {
@@ -33,7 +33,7 @@ fn requests() -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
-/// The admissions by their callers' stamps, and by the latest stamp at the decision.
+/// Returns the admissions twice: with their callers' timestamps, and with the latest timestamp at each decision.
 fn let_in(rule: &impl Rule, requests: &[Arrival]) -> (Vec<Arrival>, Vec<Arrival>) {
     let mut latest = Nanos::ZERO;
     let mut state = rule.fresh();
@@ -45,7 +45,7 @@ fn let_in(rule: &impl Rule, requests: &[Arrival]) -> (Vec<Arrival>, Vec<Arrival>
     requests.iter().filter_map(decide).unzip()
 }
 
-/// The bound holds for a span that is longer by the most that a stamp was late.
+/// Checks that the bound holds by the timestamps, for a span that is longer by the maximum lateness of a timestamp.
 fn stamps_show_no_more_than_their_lateness_allows(
     (stamped, decided): &(Vec<Arrival>, Vec<Arrival>),
     bound: impl Fn(u64) -> u64,
@@ -67,7 +67,7 @@ fn bucket(length_ns: u64) -> u64 {
     COUNT + length_ns * COUNT / SECOND
 }
 
-/// The ring guards any seven of its slots.
+/// The bound of the ring, which limits any seven successive slots.
 fn any_seven_slots(length_ns: u64) -> u64 {
     length_ns.div_ceil(SECOND * 7 / 8).max(1) * COUNT
 }
@@ -96,7 +96,7 @@ proptest! {
         stamps_show_no_more_than_their_lateness_allows(&counter, count_in_each_window)?;
     }
 
-    /// However late the stamps are.
+    /// The bound holds however late the timestamps are.
     #[test]
     fn buckets_keep_their_bound_by_the_stamps(requests in requests()) {
         fn keeps(rule: &impl Rule, requests: &[Arrival]) -> Result<(), TestCaseError> {

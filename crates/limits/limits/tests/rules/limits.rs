@@ -1,4 +1,4 @@
-//! Tests limits of any kind, alone and several at once: text, costs, refunds, changes.
+//! Tests limits of any kind, alone and several at once: strings, costs, refunds and changes.
 
 use crate::laws::{at, seconds};
 use nanopace_limits::{
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A limit of every kind, of `count` per `period` us.
+/// Returns one limit of each kind, of `count` per `period` microseconds.
 pub(crate) fn kinds(count: u64, period: u64, burst: u64, slots: u64) -> Vec<Limit> {
     [
         format!("{count}/{period}us"),
@@ -41,7 +41,7 @@ pub(crate) fn any_limits() -> impl Strategy<Value = Limits> {
     ]
 }
 
-/// The time before each request, and its size.
+/// Generates requests: the time before each request in nanoseconds, and its size.
 fn any_requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let pause =
         prop_oneof![3 => Just(0), 3 => 0..10_000_u64, 3 => 0..100_000_u64, 1 => 0..1_000_000_u64];
@@ -89,7 +89,7 @@ proptest! {
         prop_assert_eq!(limits.to_string().parse::<Limits>(), Ok(limits));
     }
 
-    /// A limit that counts rejected requests keeps fewer laws.
+    /// Checks fewer laws for a limit that counts rejected requests.
     #[test]
     fn limits_keep_the_laws_of_rules(limits in any_limits(), requests in any_requests()) {
         let mut now = 1_000;
@@ -111,7 +111,7 @@ proptest! {
         }
     }
 
-    /// Each limit decides by its own cost alone, and all are counted or none.
+    /// Each limit decides by its own cost alone, and either all limits count the request or none.
     #[test]
     fn each_limit_counts_its_own_cost(
         limits in any_limits(), requests in any_requests(), more in prop::collection::vec(0..10_u64, 3),
@@ -128,7 +128,7 @@ proptest! {
             let expected = answers.iter().filter_map(|answer| answer.err()).max().map_or(Ok(()), Err);
             let answer = limits.try_acquire_costs(&mut state, at(now), &costs[..]);
             if limits.to_string().contains("sliding-log-all") {
-                // This limit counts requests that other limits reject, so it has to admit them too.
+                // The limit counts requests that the other limits reject, so its retry time may be later than theirs.
                 prop_assert_eq!(answer.is_ok(), expected.is_ok());
                 if let (Err(CostsRejected::Limit(told)), Err(alone)) = (answer, expected) {
                     prop_assert!(told >= alone);
@@ -147,8 +147,8 @@ proptest! {
     }
 
     /// Requests that are admitted after a refund would have been admitted without the refunded request too. After a
-    /// refund, a limit that counts in windows is as if the request had never been counted, unless it has rejected other
-    /// requests meanwhile.
+    /// refund, a limit that counts in windows is as if the request had never been counted, unless it rejected other
+    /// requests before the refund.
     #[test]
     fn a_request_taken_back_makes_room_for_no_more_than_itself(
         limits in any_limits(), requests in any_requests(), first in 0..30_usize, length in 0..8_usize,
@@ -180,7 +180,7 @@ proptest! {
         }
     }
 
-    /// This also holds for many overlapping reservations, settled in any order.
+    /// The same holds for many overlapping reservations, settled in any order.
     #[test]
     fn overlapping_reservations_make_room_for_no_more_than_themselves(
         limits in any_limits(),
@@ -252,7 +252,7 @@ proptest! {
     }
 }
 
-/// The figure in the docs of `Limits`.
+/// Checks the example in the documentation of `Limits`.
 #[test]
 fn between_kinds_a_change_forgets_what_was_not_recorded() {
     let milli = |millis: u64| at(millis * 1_000_000);
@@ -268,8 +268,8 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     assert_eq!(10 + more, 29);
 }
 
-/// A fixed window forgets at its end, and a log that counts rejected requests keeps only its own count. Each of these
-/// has a window beside it that still counts an admission of the second before.
+/// A fixed window forgets its count at its end, and a log that counts rejected requests keeps only as many as its own
+/// count. In each case, a second window still counts an admission of the second before.
 #[test]
 fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
     for (old, now) in [
@@ -327,7 +327,7 @@ fn an_invalid_limit_is_an_error_that_says_what_to_write() {
     );
 }
 
-/// Blank text may be a variable that is not set. Such text must not admit every request.
+/// A blank string may come from a variable that is not set. It must not be read as `unlimited`.
 #[test]
 fn blank_text_is_an_error_and_unlimited_is_no_limit() {
     for blank in ["", " ", "\t", "\r\n", "\u{a0}", "\u{3000}"] {
@@ -404,7 +404,7 @@ fn no_limits_have_no_costs() {
     assert_eq!(limiter.try_acquire_costs(&[1]), Err(CostsRejected::Number { limits: 0, costs: 1 }));
 }
 
-/// A log that counts rejected requests counts this one, whichever limit has rejected it.
+/// A log that counts rejected requests counts a request whichever limit has rejected it.
 #[test]
 fn a_retry_time_includes_logs_that_count_the_rejection() {
     let clock = ManualClock::new();
@@ -417,7 +417,7 @@ fn a_retry_time_includes_logs_that_count_the_rejection() {
     assert!(limiter.try_acquire().is_ok());
 }
 
-/// Two limits are in force by turns, as for two processes with different limits: the faster limit admits its own rate,
+/// Two limits take turns, as with two processes that have different limits. The faster limit admits its own rate,
 /// although the slower limit is exhausted whenever it is in force.
 #[test]
 fn a_rate_that_comes_back_goes_on_with_its_own_account() {
@@ -437,7 +437,8 @@ fn a_rate_that_comes_back_goes_on_with_its_own_account() {
     }
 }
 
-/// RFC 9651, section 3.3.3: printable ASCII, with a backslash before quotes and backslashes.
+/// The string has the format of RFC 9651, section 3.3.3: printable ASCII, with a backslash before quotes and
+/// backslashes.
 #[test]
 fn the_name_of_a_policy_is_a_string_of_a_structured_field() {
     let limits: Limits = "100/h".parse().unwrap();

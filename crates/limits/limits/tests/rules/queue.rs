@@ -1,4 +1,4 @@
-//! Tests the queue: requests that do not wait take nothing from those that do, and timeouts are forecast.
+//! Tests the queue: requests that do not wait take nothing from those that wait, and timeouts are forecast.
 
 use crate::common::waiters::{Crowd, End, limiter};
 use nanopace_limits::custom::Step;
@@ -33,7 +33,7 @@ fn not_until(nanos: u64) -> Result<(), Rejected> {
     Err(Rejected::NotUntil(at(nanos)))
 }
 
-/// How long each request waited, if requests that do not wait come at that interval.
+/// Returns how long each request waited, if requests that do not wait are made at the given interval.
 fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Option<Duration>> {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -52,8 +52,8 @@ fn waited(text: &str, came: &[(u64, u64)], asks_every: Option<u64>) -> Vec<Optio
 }
 
 proptest! {
-    /// Without the requests that do not wait, the admissions have the same moments. (Except for limits that count
-    /// rejected requests.)
+    /// Without the requests that do not wait, the waiting requests are admitted at the same moments. Limits that count
+    /// rejected requests are excluded.
     #[test]
     fn requests_that_do_not_wait_take_nothing_from_those_that_wait(
         text in prop::sample::select(KINDS.to_vec()),
@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// Two requests wait, for 3 and for 1, at 100/s, after the burst of 10 is used up.
+/// Two requests wait, of cost 3 and 1, at 100/s, after the burst of 10 is used up.
 #[test]
 fn a_yielding_request_gets_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
@@ -133,7 +133,7 @@ fn a_yielding_request_counts_if_rejected_requests_count() {
     assert_eq!(limiter.standing().remaining, 0, "3, and the one that gave way");
 }
 
-/// The waiter is like a future that is polled once, and then kept.
+/// The waiter is stepped only once, like a future that is polled once and then kept.
 #[test]
 fn a_waiter_that_stops_asking_loses_its_priority() {
     let (clock, limiter) = limiter("10/day");
@@ -148,7 +148,7 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     assert!(limiter.try_acquire_costs(0).is_ok());
     limiter.reserve(1).expect("a second later still").commit_costs(0);
     drop(first);
-    // The first request that yields sets when the second should have asked.
+    // The first request that yields sets the moment at which the second waiter should have asked.
     assert!(limiter.try_acquire().is_err());
     clock.advance(Duration::from_secs(1));
     assert!(limiter.try_acquire().is_err());
@@ -157,7 +157,8 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// The result at once, and the result after the same crowd has waited.
+/// Returns the result of the last request's first step, if it ends the wait, and its result after waiting without a
+/// timeout.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -224,7 +225,7 @@ fn a_timeout_that_passes_in_the_queue_returns_the_right_moment() {
     assert_eq!(crowd.end_of(patient), Some(Ok(retry)));
 }
 
-/// With more requests ahead, the forecast is too early.
+/// With more than a thousand requests ahead, the forecast is too early.
 #[test]
 fn a_forecast_sees_a_thousand_requests_ahead() {
     let (clock, limiter) = limiter("1k/s burst 1");

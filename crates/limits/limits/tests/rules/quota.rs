@@ -1,4 +1,4 @@
-//! Tests the text of quotas.
+//! Tests quotas as strings.
 
 use nanopace_limits::{Quota, QuotaError};
 use proptest::prelude::*;

@@ -151,7 +151,7 @@ impl Terms {
     }
 }
 
-/// The definition: one refill after the other, in plain numbers.
+/// The definition of the bucket: one refill after the other, in plain numbers.
 struct Model {
     terms: Terms,
     cost: u64,
@@ -188,15 +188,15 @@ impl Model {
         self.refill(now);
         self.terms = terms;
         self.tokens = self.tokens.min(terms.capacity);
-        // One refill at most, however long ago the last one was.
+        // At most one refill is done, however long ago the last one was.
         self.last_ns = self.last_ns.max(now.saturating_sub(terms.period_ns));
         self.refill(now);
     }
 }
 
 proptest! {
-    /// Each answer is the model's, whatever is asked or changed, and when. In any span, no more is admitted than the
-    /// highest terms of that span allow.
+    /// Each decision equals the model's, whatever is requested or changed, and whenever. In any span, no more is
+    /// admitted than the highest terms of that span allow.
     #[test]
     fn answers_are_the_models_and_changes_admit_no_more(
         steps in steps(), attended in any::<bool>(), cost in 1..4_u64, initial in 0..=10_u64,

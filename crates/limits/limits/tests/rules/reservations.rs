@@ -1,4 +1,4 @@
-//! Tests requests that are counted before their cost is known, by several limits and by changed ones.
+//! Tests requests that are counted before their cost is known, with several limits and with changed limits.
 
 use crate::laws::{at, seconds};
 use nanopace_limits::{Limiter, Rejected};

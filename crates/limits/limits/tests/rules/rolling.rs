@@ -7,13 +7,13 @@ use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// The events at moments for which `counts` holds.
+/// Returns the number of events at moments for which `counts` is true.
 fn sum(events: &[Arrival], counts: impl Fn(u64) -> bool) -> u64 {
     let counted = events.iter().filter(|event| counts(event.now.as_nanos()));
     counted.fold(0, |sum, event| sum.saturating_add(event.n))
 }
 
-/// Small numbers of events, whose sums do not overflow.
+/// Generates small numbers of events, whose sums do not overflow.
 fn events(interval_ns: u64) -> impl Strategy<Value = Vec<Arrival>> {
     orderly(interval_ns, 10, 100).prop_map(|mut events| {
         for event in &mut events {
@@ -60,7 +60,7 @@ proptest! {
             let slot = event.now.as_nanos() / slot_ns;
             let total = ring.add(event.now, event.n);
             prop_assert_eq!(total, sum(&events[..=index], |moment| slot - moment / slot_ns < 7));
-            // Never less than six slots hold exactly, never more than seven.
+            // The total is at least the exact count over six slots, and at most the exact count over seven.
             let exactly = |slots: u64| sum(&events[..=index], |moment| event.now.as_nanos() - moment <= slots * slot_ns);
             prop_assert!((exactly(6)..=exactly(7)).contains(&total));
         }
@@ -93,7 +93,7 @@ proptest! {
         crate::laws::is_bounded(&SlottedRing::<5>::new(quota), &arrivals, bound(guarded_ns))?;
     }
 
-    /// A rejected request may have moved the latest moment, and changes nothing else.
+    /// Checks only the laws that hold if a rejected request moves the latest moment.
     #[test]
     fn a_ring_keeps_what_it_can_of_them_on_a_clock_that_goes_backwards(count in 1..20_u64, arrivals in arrivals(SECOND, 20, 20)) {
         let rule = SlottedRing::<8>::new(Quota::new(count, span(SECOND)).unwrap());

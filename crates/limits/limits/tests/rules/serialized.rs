@@ -1,4 +1,4 @@
-//! Tests limits in a configuration file.
+//! Tests that limits can be read from a configuration file and written to it.
 
 use nanopace_limits::{Limit, Limits, Quota};
 use serde::{Deserialize, Serialize};

@@ -57,8 +57,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Step by step against the law in fractions: the moved amounts may differ by the fraction that
-    /// is carried only.
+    /// Compares the pool step by step with its law in fractions. The moved amounts may differ only by the carried
+    /// fraction.
     #[test]
     fn no_token_is_created_destroyed_or_scaled(size in 1..2_000_u64, percent in 100..400_u32, steps in steps()) {
         let mut pool = TokenPool::new(size, f64::from(percent) / 100.0).unwrap();
@@ -92,8 +92,7 @@ proptest! {
         }
     }
 
-    /// While enough is waiting and there is room, all refills together move their share, rounded
-    /// down once.
+    /// While enough tokens wait and there is room, all refills together move their share, rounded down once.
     #[test]
     fn fractions_are_carried(size in 10..1_000_u64, refills in prop::collection::vec(0..10_u64, 1..100)) {
         let mut pool = TokenPool::new(size, 1.5).unwrap();
@@ -112,8 +111,8 @@ proptest! {
 }
 
 proptest! {
-    /// A managed pool equals a pool that is refilled at each beat with the tokens that the quota has brought. If the
-    /// clock goes backwards, the latest moment counts.
+    /// A managed pool equals a pool that is refilled after each interval with the tokens that the quota has brought. If
+    /// the clock goes backwards, the latest moment counts.
     #[test]
     fn the_managed_pool_is_its_definition(
         count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,
@@ -144,8 +143,8 @@ proptest! {
                 Err(Rejected::NotUntil(moment)) => {
                     prop_assert!(!pool.clone().take(n) && n <= pool.capacity());
                     if moment < Nanos::MAX {
-                        // The retry time ignores tokens that wait. Above the size, it depends on how refills are
-                        // bundled.
+                        // The retry time ignores waiting tokens. For more tokens than the size, it depends on how
+                        // refills are combined.
                         let is_exact = pool.waiting() == 0 && n <= size;
                         let earlier = managed.peek_n_at(n, at(moment.as_nanos() - 1));
                         prop_assert!(!is_exact || earlier.is_err(), "told {:?} at {:?}", moment, now);
@@ -161,7 +160,7 @@ proptest! {
     }
 }
 
-/// A pool of 100 that may run over by a quarter, at 1000 tokens/s, refilled every 10 ms.
+/// Returns a pool of 100 tokens that may be exceeded by a quarter, at 1000 tokens/s, refilled every 10 ms.
 fn managed() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
     let interval = Duration::from_millis(10);
@@ -178,7 +177,7 @@ fn not_until(moment: Nanos) -> Result<Duration, Rejected> {
     Err(Rejected::NotUntil(moment))
 }
 
-/// A thread that acquires; returns when it waits.
+/// Starts a thread that acquires `tokens`. Returns once the thread waits.
 fn waiter(pool: &Arc<ManagedPool>, tokens: u64) -> JoinHandle<Result<Duration, AcquireError>> {
     let queued = pool.queued();
     let thread = thread::spawn({
@@ -372,7 +371,7 @@ enum Turn {
     SetInterval(u64),
 }
 
-/// A multiple of all periods.
+/// A multiple of all periods, in nanoseconds.
 const COMMON_NS: u64 = 5_040;
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
@@ -388,9 +387,8 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
 }
 
 proptest! {
-    /// This holds for changes of any kind at any time. The pool gets all tokens of the quotas, except that each change
-    /// loses less than a 720th of a token. Within any span, no more is taken than the largest size and ratio of that
-    /// span allow.
+    /// With changes of any kind at any time, the pool gets all tokens of the quotas, except that each change loses less
+    /// than 1/720 of a token. Within any span, no more is taken than the largest size and ratio of that span allow.
     #[test]
     fn changes_of_a_pool_admit_no_more(turns in turns()) {
         let clock = ManualClock::new();
@@ -451,7 +449,7 @@ proptest! {
     }
 }
 
-/// Exact for small numbers.
+/// Converts a number below 2^32, exactly.
 fn to_f64(number: u64) -> f64 {
     f64::from(u32::try_from(number).unwrap())
 }

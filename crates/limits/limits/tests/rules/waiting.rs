@@ -19,7 +19,7 @@ enum Event {
     TakesBack,
 }
 
-/// Events, and the microseconds before each.
+/// Generates events, with the microseconds before each.
 fn any_events(jitter: u64) -> impl Strategy<Value = Vec<(u64, Event)>> {
     let timeout = prop::option::weighted(0.3, 0..3_000_u64);
     let event = prop_oneof![
@@ -67,7 +67,7 @@ proptest! {
         prop_assert!(let_in.is_sorted(), "{:?}", crowd.gone);
     }
 
-    /// This holds whether a request left the queue, or left during its jitter.
+    /// This holds for requests that left the queue and for requests that left during their jitter.
     #[test]
     fn a_request_that_left_has_taken_nothing(events in any_events(2_000)) {
         let (clock, limiter) = limiter("1/ms burst 2, 1000/h sliding-log");
@@ -81,7 +81,7 @@ proptest! {
         let waited: u64 = crowd.gone.iter().filter(|(_, end)| end.is_ok()).map(|(number, _)| costs[*number]).sum();
         clock.advance(1_000 * MS);
         prop_assert_eq!(limiter.decide_costs(&[0, 0]).unwrap().remaining(), 2);
-        // The rate owes nothing any more, so a thousand at a time is the log's answer.
+        // The rate owes nothing any more, so the log alone decides about up to a thousand requests at once.
         let counted = (0..=1_000).find(|n| limiter.decide_costs(&[0, 1_000 - n]).unwrap().is_allowed());
         prop_assert_eq!(counted, Some(asked + waited));
     }
@@ -113,7 +113,7 @@ fn a_timeout_that_is_too_short_fails_at_once() {
     assert_eq!(limiter.wait(Wait::new(1).timeout(Duration::ZERO)), Ok(Duration::ZERO));
 }
 
-/// The first request asks every second, in case a limit was changed without a wake-up.
+/// The first in the queue asks every second, in case a limit was changed without a wake-up.
 #[test]
 fn the_first_asks_every_second() {
     let (_, limiter) = limiter("1/day");
@@ -147,7 +147,7 @@ fn a_raised_limit_and_a_refund_reach_waiting_threads() {
     assert!(limiter.try_acquire().is_err());
 }
 
-/// The clock does not advance, so no waiter asks again by a timer.
+/// The clock does not advance, so no timer makes the waiter ask again.
 #[test]
 fn a_raised_limit_wakes_the_waiter() {
     let (clock, limiter) = limiter("1/day");

@@ -10,7 +10,7 @@ use nanopace_limits::{
 use nanopace_nanos::Nanos;
 use proptest::prelude::*;
 
-/// The arrivals, each at the latest moment so far.
+/// Returns the arrivals, each at the latest moment so far.
 fn effective(let_in: &[Arrival]) -> Vec<Arrival> {
     let mut latest = Nanos::ZERO;
     let forward = |arrival: &Arrival| {
@@ -36,7 +36,7 @@ fn fixed_window(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     let latest =
         let_in.iter().map(|one| window(quota, one.now)).fold(window(quota, arrival.now), u64::max);
-    // An admission counts in a later window than its moment's if it came after one in that window.
+    // An admission counts in a later window than that of its moment if it came after an admission in that later window.
     let mut counted_in = 0;
     let windows = let_in.iter().map(|one| {
         counted_in = window(quota, one.now).max(counted_in);
@@ -73,7 +73,7 @@ fn sliding_log(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     not_until(leaves.find(|moment| fits(*moment)).unwrap_or(Nanos::MAX))
 }
 
-/// p (T - t) + (c + n) T, of which count x T may be.
+/// Returns the left side of p (T - t) + (c + n) T <= count x T, the condition for an admission.
 fn weight(quota: Quota, let_in: &[Arrival], moment: Nanos, n: u64) -> u128 {
     let current = window(quota, moment);
     let counts = |number| sum(let_in, |one| window(quota, one) == number);
@@ -90,7 +90,8 @@ fn sliding_counter_lets_in(quota: Quota, let_in: &[Arrival], arrival: Arrival) -
 
 #[test]
 fn the_sources_weighted_window() {
-    // Limit 10; 9 before, 5 now, at a quarter of the window: 9 x 0.75 + 5 = 11.75.
+    // With a limit of 10, 9 requests in the previous window and 5 now, at a quarter of the window: 9 x 0.75 + 5 =
+    // 11.75.
     let rule = SlidingCounter::new(Quota::new(10, span(60 * SECOND)).unwrap());
     let mut state = rule.fresh();
     assert_eq!(rule.try_acquire(&mut state, seconds(30), 9), Ok(()));
@@ -214,7 +215,7 @@ proptest! {
     ) {
         let rule = SlidingLog::counting_rejected(Quota::new(count, span(period_ns)).unwrap());
         let n = n.min(count);
-        // Stops after one admission more than the first burst, or after two periods of rejections: then the limit
+        // Stops after one admission more than the first burst, or after two periods of rejections: by then the limit
         // counts only these requests.
         let admits = |retry_ns: u64| {
             let (mut state, mut now, mut admitted, mut since) = (rule.fresh(), 0, 0, 0);
@@ -231,8 +232,8 @@ proptest! {
         prop_assert!(shortest_ns == 1 || !admits(shortest_ns - 1));
     }
 
-    /// On a clock that goes backwards, what counts is the latest moment at which a request arrived:
-    /// in order, the answers are the same.
+    /// On a clock that goes backwards, a request counts at the latest moment at which a request arrived: with these
+    /// moments, the decisions are the same.
     #[test]
     fn logs_take_moments_from_before_the_latest_for_the_latest((quota, mut arrivals) in quota_and_arrivals()) {
         arrivals.retain(|arrival| (1..=quota.count()).contains(&arrival.n));

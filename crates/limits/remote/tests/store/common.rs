@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The store's clock in microseconds, which a test sets, forwards or backwards.
+/// A clock for the store, in microseconds, which a test sets forwards or backwards.
 #[derive(Debug)]
 pub(crate) struct Micros(pub(crate) Arc<AtomicU64>);
 
@@ -23,12 +23,12 @@ pub(crate) fn servers() -> impl Iterator<Item = (Engine, Server)> {
     Engine::ALL.into_iter().map(|engine| (engine, Server::start(engine).unwrap()))
 }
 
-/// A runner that tries `cases` random cases.
+/// Returns a test runner that tries `cases` random cases.
 pub(crate) fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
-/// Long timeouts, for tests that are not about time: the machine may be busy.
+/// Returns settings with long timeouts, for tests that do not test timeouts and may run on a busy machine.
 pub(crate) fn patient() -> Settings {
     Settings::default().timeout(Duration::from_secs(20)).connect_timeout(Duration::from_secs(20))
 }
@@ -37,7 +37,7 @@ pub(crate) fn store(server: &Server) -> Remote {
     Remote::lazy_with(&server.url(), patient()).unwrap()
 }
 
-/// Sends a command to the server, past the limiter.
+/// Sends a command directly to the server, and returns its response.
 pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> T {
     let client = redis::Client::open(server.url()).unwrap();
     let mut connection = client.get_connection().unwrap();
@@ -45,7 +45,7 @@ pub(crate) fn ask<T: redis::FromRedisValue>(server: &Server, words: &[&str]) -> 
     command.arg(&words[1..]).query(&mut connection).unwrap()
 }
 
-/// Waits until `is_so`, for at most 20 s.
+/// Waits until `is_so` returns true. Panics after 20 s.
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !is_so() {

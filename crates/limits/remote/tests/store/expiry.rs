@@ -1,17 +1,18 @@
-//! Tests that a key exists as long as it counts, by the store's own clock, and not much longer. Other tests set the
-//! store's time, and keep keys for longer.
+//! Tests that a key exists for as long as it counts by the store's own clock, and not much longer. Other tests set the
+//! store's time, and therefore keep keys for longer.
 
 use crate::common::{ask, servers, store};
 use nanopace_keyed::KeyRejected;
 use nanopace_remote::{Rejected, RemoteKeyed, RemoteRejected};
 use nanopace_services::Server;
 
-/// When the key expires, in nanoseconds since 1970.
+/// Returns the moment at which the key expires, in nanoseconds since the Unix epoch.
 fn expires(server: &Server) -> u64 {
     ask::<u64>(server, &["PEXPIRETIME", "nanopace:{alice}"]) * 1_000_000
 }
 
-/// When another request is admitted, by the store's clock, in nanoseconds.
+/// Returns the moment from which another request is admitted, by the store's clock, in nanoseconds since the Unix
+/// epoch.
 fn not_until(users: &RemoteKeyed) -> u64 {
     match users.try_acquire("alice") {
         Err(RemoteRejected::Key(KeyRejected::Limit(Rejected::NotUntil(moment)))) => {
@@ -21,13 +22,13 @@ fn not_until(users: &RemoteKeyed) -> u64 {
     }
 }
 
-/// How much later the key expires than necessary.
+/// Returns how much later the key expires than necessary, in nanoseconds. Panics if it expires too early.
 fn late(expires: u64, counts_until: u64, what: &str) -> u64 {
     let late = expires.checked_sub(counts_until);
     late.unwrap_or_else(|| panic!("{what}: {} ns early", counts_until - expires))
 }
 
-/// For each of these limits, one request is all that counts, until the next one is admitted.
+/// With each of these limits, one request counts until the next request is admitted.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_key_expires_when_nothing_of_it_counts_any_more() {
@@ -36,7 +37,7 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
         for turn in 0..20 {
             for limits in [
                 "1/min",
-                "1/60000900us", // what is left has a part of a millisecond
+                "1/60000900us", // the remaining time has a fraction of a millisecond
                 "1/60000900us burst 1, 1/min sliding-counter",
                 "7/17min burst 1", // an interval that is not a whole number of nanoseconds
                 "3/h burst 1, 1/day burst 1",
@@ -50,14 +51,14 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
                 let expires = expires(&server);
                 let what = format!("{engine}, {limits}, turn {turn}");
                 let late = late(expires, not_until(&users), &what);
-                // Some milliseconds by rounding, and as long as the server stalls within the script.
+                // A few milliseconds by rounding, plus any stall of the server within the script.
                 assert!(late < 1_000_000_000, "{what}: {late} ns late");
             }
         }
     }
 }
 
-/// A state that is carried over to other limits is written by another script.
+/// The state that is carried over to other limits is written by a separate script.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_replaced_limit_keeps_its_key_as_long_as_it_counts() {

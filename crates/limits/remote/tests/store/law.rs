@@ -1,5 +1,5 @@
-//! Tests that the store decides as the local rules do a microsecond before or after at most: the same decision, and
-//! the same figures, for the same arrivals.
+//! Tests that the store decides as the local rules do at most a microsecond earlier or later: the same decision with
+//! the same numbers, for the same arrivals.
 
 use crate::common::{Micros, runner, servers, store};
 use nanopace_limits::custom::LimitsState;
@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The rules in this process, and the states they may be in: the store may decide a microsecond before or after, when
-/// the count of a replaced limit was still kept, or no longer.
+/// The rules in this process, and their possible states. There may be several, because the store may decide a
+/// microsecond earlier or later, with or without the count of a replaced limit.
 struct Local {
     limits: Limits,
     states: Vec<LimitsState>,
 }
 
 impl Local {
-    /// The decision of `limits` at the moment `micros`, and the state after that decision.
+    /// Returns the decision of `limits` at the moment `micros`, and the state after it.
     fn decide(
         &self,
         limits: &Limits,
@@ -37,8 +37,8 @@ impl Local {
         (limits.decide_costs(&mut state, now, costs).unwrap(), state)
     }
 
-    /// Whether those limits have decided in the store as here at that moment, or up to `most` microseconds before or
-    /// after. Continues with the states in which they have.
+    /// Returns whether the store's decision equals the local decision of `limits` at this moment, or at most `most`
+    /// microseconds earlier or later. Keeps the states for which it does.
     fn decides_like(
         &mut self,
         limits: &Limits,
@@ -62,8 +62,8 @@ impl Local {
     }
 }
 
-/// Whether the decisions differ by at most `most` microseconds. If two limits reject for times that differ by less,
-/// either may be named.
+/// Returns whether the decisions differ by at most `most` microseconds. If two limits reject for times that differ by
+/// less, the decision may describe either limit.
 fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
     let apart = |a: Duration, b: Duration| a.abs_diff(b) <= Duration::from_micros(most);
     let is_retried_alike = match (a.retry(), b.retry()) {
@@ -79,7 +79,7 @@ fn is_like(limits: &Limits, a: &Decision, b: &Decision, most: u64) -> bool {
         && (is_same_limit || (a.which() != b.which() && a.retry().is_some()))
 }
 
-/// The number of requests that become possible in `micros` microseconds.
+/// Returns the number of requests that the limit allows in `micros` microseconds.
 fn requests_in(micros: u64, limit: Limit) -> u64 {
     let quota = limit.quota();
     match limit.kind() {
@@ -88,7 +88,7 @@ fn requests_in(micros: u64, limit: Limit) -> u64 {
     }
 }
 
-/// By how many microseconds the store may be off: by one, if no burst takes longer than a year.
+/// Returns the allowed error of the store in microseconds: 1, if no burst takes longer than a year.
 fn allowed(limits: &[Limits]) -> u64 {
     let burst_ns = |limit: &Limit| {
         u128::from(limit.most()) * u128::from(limit.quota().period_ns())
@@ -115,14 +115,14 @@ impl When {
                 let period_ns = u128::from(limits.each()[0].quota().period_ns());
                 let next_ns = (u128::from(now) * 1_000 / period_ns + 1) * period_ns;
                 let next = u64::try_from(next_ns.div_ceil(1_000)).unwrap();
-                // No later than some years from now: the store's clock ends in 2255.
+                // At most about three years from now, because the store's clock ends in 2255.
                 next.min(now + 100_000_000_000_000).saturating_add_signed(micros)
             }
         }
     }
 }
 
-/// A request: its time, its costs, and the limits that come into force before.
+/// A request: its time, its costs, and the limits that decide on it.
 #[derive(Clone, Debug)]
 struct Arrival {
     when: When,
@@ -179,7 +179,8 @@ fn arrival() -> impl Strategy<Value = Arrival> {
     (when, costs, change).prop_map(|(when, costs, change)| Arrival { when, costs, change })
 }
 
-/// Intervals in whole microseconds, and bursts of 40 days at most: the store rounds nothing.
+/// Generates limits with intervals in whole microseconds and bursts of at most 40 days, for which the store rounds
+/// nothing.
 fn even_limit() -> impl Strategy<Value = Limit> {
     const LONGEST_US: u64 = 40 * 86_400_000_000;
     let interval_us = prop_oneof![1_u64..100, 1_u64..10_000_000, 1_u64..LONGEST_US];
@@ -200,7 +201,7 @@ fn limits(limit: impl Strategy<Value = Limit>) -> impl Strategy<Value = Limits> 
     proptest::collection::vec(limit, 1..4).prop_map(Limits::new)
 }
 
-/// A limiter in the store with the test's clock.
+/// Returns a limiter in the store, with the test's clock and the clock's value.
 fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     let micros = Arc::new(AtomicU64::new(1_700_000_000_000_000));
     let limiter =
@@ -208,8 +209,8 @@ fn remote(store: &Remote, prefix: u64) -> (RemoteKeyed, Arc<AtomicU64>) {
     (limiter.build().unwrap(), micros)
 }
 
-/// Whether a window that is not a whole number of microseconds begins so close that the store may see the moment on
-/// the other side of its beginning.
+/// Returns whether a window whose length is not a whole number of microseconds begins so close to this moment that the
+/// store may place the moment on the other side of the boundary.
 fn is_at_an_edge(micros: u64, all: &[Limits]) -> bool {
     all.iter().flat_map(Limits::each).any(|limit| {
         let length = limit.quota().period_ns();
@@ -253,7 +254,7 @@ fn the_store_decides_as_the_rules_do() {
         let (store, prefix) = (store(&server), AtomicU64::new(0));
         let mut runner = runner(400);
         let all = prop_oneof![
-            // Counts pass from limit to limit in requests, which would enlarge a rounding.
+            // Counts are carried over from limit to limit in requests, which would enlarge a rounding error.
             1 => proptest::collection::vec(limits(even_limit()), 3),
             1 => limits(limit()).prop_map(|limits| vec![limits; 3]),
         ];
@@ -265,7 +266,7 @@ fn the_store_decides_as_the_rules_do() {
     }
 }
 
-/// A request is admitted a microsecond after its retry time, and not two microseconds before.
+/// A request is admitted at most a microsecond after its retry time, and not two microseconds before it.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn retry_times_are_neither_too_short_nor_too_long() {
@@ -282,13 +283,13 @@ fn retry_times_are_neither_too_short_nor_too_long() {
             let n = n.min(rejected.limit());
             let rejected = remote.decide_costs("subject", n).unwrap();
             let Some(retry) = rejected.retry() else { return Ok(()) };
-            // From 2255 on, a double cannot tell microseconds apart.
+            // From the year 2255 on, a double cannot represent single microseconds.
             let end = Nanos::from_nanos(9_000_000_000_000_000_000);
             if rejected.answer() > Err(Rejected::NotUntil(end)) {
                 return Ok(());
             }
             let now = micros.load(Ordering::Relaxed);
-            // The store's clock counts microseconds.
+            // The store's clock has a resolution of a microsecond.
             let wait = u64::try_from(retry.as_nanos().div_ceil(1_000)).unwrap();
             let allowed = allowed(&[Limits::new([limit])]);
             micros.store(now + wait.saturating_sub(1 + allowed), Ordering::Relaxed);

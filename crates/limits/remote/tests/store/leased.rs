@@ -1,5 +1,5 @@
-//! Tests tokens that are taken ahead: never more is admitted than the limits allow, and less by no more than the
-//! leased tokens.
+//! Tests tokens that are taken ahead: no more is admitted than the limits allow, and no less than that minus the leased
+//! tokens.
 
 use crate::common::{Micros, ask, runner, servers, store, until};
 use nanopace_limits::{Limits, Rule};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Several limiters with one clock, each like a process of its own.
+/// Several limiters with one clock, each of which represents a process.
 struct Fleet {
     limiters: Vec<RemoteKeyed>,
     clock: ManualClock,
@@ -51,9 +51,9 @@ enum Event {
         n: u64,
         times: u64,
     },
-    /// In microseconds.
+    /// Advances the clock by this number of microseconds.
     Later(u64),
-    /// The beginning of the next whole second.
+    /// Advances the clock to the beginning of the next whole second.
     Second,
     GiveBack(usize),
 }
@@ -85,7 +85,7 @@ fn limits() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
-/// Each admission would have been made by one process alone. So no span has more than the limits allow.
+/// A single process would have made each of the admissions too. So no span contains more than the limits allow.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn several_processes_admit_no_more_than_one_would() {
@@ -165,7 +165,7 @@ fn unused_tokens_are_given_back() {
         users.try_acquire("alice").unwrap();
         assert_eq!((users.stats().leased, left()), (1, 997));
         drop(users);
-        // The thread that sweeps may hold the block a little longer.
+        // The thread that gives tokens back may hold the block a little longer.
         until("what was left is given back", || left() == 998);
 
         let idle = lease(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! Tests a store that is stopped, killed, emptied or cut off, or loses a response.
+//! Tests a store that is stopped, killed, emptied or disconnected, or whose response is lost.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, RemoteRejected, Settings, StoreError};
@@ -6,10 +6,10 @@ use nanopace_services::{Engine, NewConnections, Proxy, Server};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest time of a decision, with a large margin for a busy machine.
+/// The maximum duration of a decision, with a large margin for a busy machine.
 const BOUND: Duration = Duration::from_secs(2);
 
-/// A store with the default timeout of decisions, on which these tests depend.
+/// Returns a store with the default timeout of decisions, on which these tests depend.
 fn impatient(server: &Server) -> Remote {
     let store = Remote::lazy_with(&server.url(), Settings::default()).unwrap();
     ready(&store);
@@ -165,7 +165,7 @@ fn after_a_failover_the_other_server_decides() {
     }
 }
 
-/// A store that responds is not lost, however often others change the limits of a key meanwhile.
+/// A store that responds is not lost, however often other processes change the limits of a key during a decision.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {

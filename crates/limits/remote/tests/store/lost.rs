@@ -1,4 +1,4 @@
-//! Tests tokens that are lost on the way: the store has counted them, and no process has them.
+//! Tests tokens that are lost with a response: the store has counted them, but no process holds them.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{Remote, RemoteKeyed, RemoteRejected, StoreError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const LIMIT: u64 = 100_000;
 
-/// A store with one connection, on which no other response is pending.
+/// Connects to the store through the proxy, with a single connection, so that no other response is pending.
 fn through(proxy: &Proxy) -> Remote {
     Remote::lazy_with(&proxy.url(), patient().connections(1)).unwrap()
 }
@@ -16,17 +16,17 @@ fn limits() -> String {
     format!("{LIMIT}/day fixed-window")
 }
 
-/// Limits with blocks of some ten tokens, which no timer gives back during the test.
+/// Returns limits with blocks of about ten tokens, which no timer gives back during the test.
 fn leased(store: &Remote) -> RemoteKeyed {
     store.limits(&limits()).leased(Duration::from_secs(10)).build().unwrap()
 }
 
-/// The store's count for the key.
+/// Returns the store's count for the key.
 fn counted(store: &Remote, key: &str) -> u64 {
     LIMIT - store.limits(&limits()).build().unwrap().decide_costs(key, 0).unwrap().remaining()
 }
 
-/// All tokens that the store has counted are used, held, or lost.
+/// Each token that the store has counted is used, held or lost.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn all_counted_tokens_are_in_the_statistics() {
@@ -57,7 +57,7 @@ fn a_block_whose_answer_is_lost_is_counted_as_lost() {
     for (engine, server) in servers() {
         let proxy = Proxy::start(server.address()).unwrap();
         let users = leased(&through(&proxy));
-        // The thread that registers this process has received its response.
+        // Waits until the thread that registers this process has received its response.
         until("it is there", || ask::<u64>(&server, &["EXISTS", "nanopace/processes"]) == 1);
         users.try_acquire("alice").unwrap();
         assert!(users.stats().leased > 1);

@@ -1,4 +1,4 @@
-//! Tests decisions by real servers. One test program, so that tests that wait do so at the same time.
+//! Tests decisions by real servers. They are one test program, so that tests that wait run at the same time.
 
 mod common;
 mod config;

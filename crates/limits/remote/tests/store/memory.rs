@@ -1,10 +1,10 @@
-//! Tests a store whose memory is full, also with a `maxmemory-policy`.
+//! Tests a store whose memory is full, with and without a `maxmemory-policy`.
 
 use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
 use nanopace_services::{Engine, Server};
 
-/// A server that has room for some thousands of keys, and evicts the keys that expire next.
+/// Starts a server that has room for a few thousand keys, and evicts the keys that expire next.
 fn small(engine: Engine) -> Server {
     let server = Server::with(engine).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
     let used: String = ask(&server, &["INFO", "memory"]);
@@ -14,7 +14,7 @@ fn small(engine: Engine) -> Server {
     server
 }
 
-/// Many other keys, which count for an hour.
+/// Stores many other keys, which count for an hour.
 fn flood(store: &Remote) {
     let others = store.limits("1/h").prefix("others").build().unwrap();
     let long = "k".repeat(400);
@@ -34,16 +34,16 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
         let store = store(&server);
         let [denies, allows] = [OnLoss::Deny, OnLoss::Allow].map(|on_loss| victim(&store, on_loss));
         denies.try_acquire_costs("victim", 2).unwrap();
-        // Less than a server without any keys has.
+        // This limit is below the memory use of a server without keys.
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "1"]);
         for _ in 0..20 {
-            // However many in a row.
+            // Several failures in a row have the same error.
             for _ in 0..3 {
                 assert_eq!(denies.try_acquire("fresh"), Err(StoreError::Full.into()), "{engine}");
             }
             assert_eq!(denies.trouble(), Some(StoreError::Full), "{engine}");
             assert!(allows.try_acquire("fresh").is_ok(), "{engine}: as was said");
-            // The store is asked, and rejects, because the limits of this key are used up.
+            // The store itself rejects this request, because the limits of the key are used up.
             assert!(allows.try_acquire("victim").is_err(), "{engine}");
         }
         assert_eq!((denies.stats().degraded, allows.stats().degraded), (60, 20), "{engine}");
@@ -54,7 +54,7 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
     }
 }
 
-/// The README recommends this policy: keys that count for longest stay.
+/// The README recommends this policy, which keeps the keys that count for longest.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn volatile_ttl_keeps_what_counts_for_longest() {

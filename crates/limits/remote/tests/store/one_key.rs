@@ -1,17 +1,17 @@
-//! Tests that a fault of one key is no loss of the store: it affects no other key, and admits no request.
+//! Tests that a fault of one key is not a loss of the store: it affects no other key, and admits no request.
 
 use crate::common::{ask, store};
 use nanopace_remote::{OnLoss, RemoteKeyed, RemoteRejected, StoreError};
 use nanopace_services::{Engine, Server};
 
-/// Limits that admit requests when the store is lost, and a key that has used up its own.
+/// Returns limits that admit requests when the store is lost. The key `victim` has used up its limit.
 fn beside_a_victim(server: &Server) -> RemoteKeyed {
     let users = store(server).limits("2/day").on_loss(OnLoss::Allow).build().unwrap();
     users.try_acquire_costs("victim", 2).unwrap();
     users
 }
 
-/// The server closes a connection on which an argument is longer than a megabyte.
+/// Starts a server that closes a connection on which an argument is longer than a megabyte.
 fn with_short_arguments(engine: Engine) -> Server {
     Server::with(engine).setting("proto-max-bulk-len", "1mb").start().unwrap()
 }

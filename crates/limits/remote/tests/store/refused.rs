@@ -1,4 +1,4 @@
-//! Tests stores that refuse: the reason is an error.
+//! Tests stores that refuse commands: the reason is returned as an error.
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{
@@ -8,18 +8,18 @@ use nanopace_services::{Engine, Server};
 use std::io::ErrorKind;
 use std::time::Duration;
 
-/// The permissions of a limiter in the README.
+/// The commands that a limiter needs according to the README.
 const DECIDES: &[&str] = &["ping", "eval", "evalsha", "time", "get", "set"];
 const LEASES: &[&str] = &["zadd", "zrem", "zcard", "zremrangebyscore", "pexpire"];
 const CONFIGURES: &[&str] = &["hget", "hgetall", "hexists", "hset", "hdel"];
 
-/// The store for a user with only the permissions for these keys and commands.
+/// Returns the store for a user who has permissions only for these keys and commands.
 fn with_rights(server: &Server, keys: &str, commands: &[&str]) -> Remote {
     let rights: Vec<String> = commands.iter().map(|command| format!("+{command}")).collect();
     let user = ["ACL", "SETUSER", "bob", "reset", "on", ">unspeakable", keys];
     let words: Vec<&str> = user.into_iter().chain(rights.iter().map(String::as_str)).collect();
     ask::<String>(server, &words);
-    // No script from before.
+    // Removes the scripts from before.
     ask::<String>(server, &["SCRIPT", "FLUSH"]);
     let url = server.url().replace("redis://", "redis://bob:unspeakable@");
     Remote::lazy_with(&url, patient()).unwrap()
@@ -92,7 +92,7 @@ fn the_documented_permissions_are_enough() {
     }
 }
 
-/// Addresses that do not work, and the reasons.
+/// Returns addresses that do not work, with the reasons.
 fn useless(server: &Server) -> [(String, StoreError); 4] {
     with_rights(server, "~others:*", DECIDES);
     let [none, wrong] = ["bob:unspeakable@", "bob:unspeakablewrong@"]
@@ -118,7 +118,7 @@ fn a_store_that_was_never_there_returns_the_reason() {
                 users.try_acquire("alice").unwrap();
                 users.trouble().as_ref() == Some(&reason)
             });
-            // The reason stays the same, however often requests are tried.
+            // The reason stays the same, however many requests are made.
             for _ in 0..200 {
                 users.try_acquire("alice").unwrap();
                 assert_eq!(users.trouble().as_ref(), Some(&reason), "{engine}");

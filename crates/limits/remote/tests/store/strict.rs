@@ -1,4 +1,4 @@
-//! Tests strict decisions: their guarantees, and their keys in the store.
+//! Tests strict decisions, without leases: their guarantees, and their keys in the store.
 
 use crate::common::{ask, servers, store, until};
 use nanopace_keyed::{KeyRejected, MemoryConfig};
@@ -100,7 +100,7 @@ fn a_password_works_and_is_never_printed() {
     }
 }
 
-/// All keys of a decision are in one slot of a cluster, and keys with the same tag share it.
+/// All keys of a decision are in one hash slot of a cluster, and keys with the same hash tag share the slot.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cluster_finds_a_subject_by_its_tag() {
@@ -145,7 +145,7 @@ fn foreign_values_stay_and_harm_no_other_key() {
     }
 }
 
-/// The state with one letter less, or with another letter.
+/// Returns the state with one character removed or replaced.
 fn damage(state: &str) -> impl Iterator<Item = String> {
     let with = |start: usize, letter: &str, end: usize| {
         Some([state.get(..start)?, letter, state.get(end..)?].concat())
@@ -159,7 +159,7 @@ fn damage(state: &str) -> impl Iterator<Item = String> {
     at_each.filter(move |damaged| damaged != state)
 }
 
-/// A value is a valid state, or it is an error and does not change.
+/// A damaged value is either still a valid state, or an error that leaves the value unchanged.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_damaged_state_is_left_alone() {

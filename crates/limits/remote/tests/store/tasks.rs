@@ -81,7 +81,7 @@ async fn until(what: &str, users: &AsyncRemoteKeyed, is_let_in: bool) {
     }
 }
 
-/// A runtime may run only while a decision is made.
+/// A runtime that runs only while a decision is made can reconnect to the store.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_runtime_that_stops_between_decisions_finds_the_store_again() {

@@ -5,7 +5,7 @@ use nanopace_remote::{Remote, Settings, StoreError};
 use nanopace_services::Proxy;
 use std::time::Duration;
 
-/// A store that is 60 ms away needs no settings.
+/// A store with a round trip of 60 ms works with the default settings.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_far_store_works_out_of_the_box() {
@@ -19,7 +19,7 @@ fn a_far_store_works_out_of_the_box() {
     }
 }
 
-/// The timeout of a store that becomes slow is too short at first.
+/// When a store becomes slow, the timeout is too short at first.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_becomes_slow_is_found_again() {
@@ -52,8 +52,8 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
-/// A connection with a missing response is not used again: neither for the late response, nor to wait for another one
-/// in vain.
+/// A connection with a missing response is not used again: otherwise the late response would be taken for another
+/// call's, or the next call would wait in vain.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_connection_on_which_an_answer_is_missing_is_given_up() {
@@ -65,7 +65,7 @@ fn a_connection_on_which_an_answer_is_missing_is_given_up() {
         let (far, near) = (far.build().unwrap(), near.build().unwrap());
         near.try_acquire_costs("empty", 2).unwrap();
         until("the store answers", || far.decide_costs("warm", 0).is_ok());
-        // Requests on the open connection stay on the way.
+        // From now on, the proxy holds requests on the open connection.
         proxy.hold_requests();
         assert_eq!(far.try_acquire("empty"), Err(StoreError::Timeout.into()), "{engine}");
         assert_eq!(far.decide_costs("full", 0).unwrap().remaining(), 2, "{engine}");

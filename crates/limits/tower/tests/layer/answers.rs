@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const COSTS_TWO: fn(&Request<String>) -> u64 = |_| 2;
 
-/// One of each kind, with the statuses of HTTP and of gRPC.
+/// Returns a rejection of each kind, with its HTTP status and its gRPC status.
 fn rejections() -> Vec<(Rejection, u16, u16)> {
     let limiter = Limiter::new("1/h sliding-log".parse().unwrap());
     let decisions = [limiter.decide_costs(2).unwrap(), limiter.decide(), limiter.decide()];
@@ -60,7 +60,7 @@ fn a_call_of_grpc_gets_a_status() {
     }
 }
 
-/// So the gRPC message need not be encoded: the protocol requires that only for other characters.
+/// The gRPC message therefore need not be encoded: the protocol requires that only for other characters.
 #[test]
 fn texts_are_printable_ascii_without_percent_signs_and_all_different() {
     let texts: Vec<String> =
@@ -111,7 +111,7 @@ fn a_get_is_not_a_call_of_grpc() {
     assert_eq!(response.status(), 429);
 }
 
-/// gRPC needs HTTP/2. Over HTTP/1.1, a client such as curl or a probe reads the status alone.
+/// gRPC needs HTTP/2. Over HTTP/1.1, a client such as curl or a probe reads only the HTTP status.
 #[test]
 fn a_rejection_over_http_1_has_the_status_of_http() {
     for content_type in ["application/grpc", "application/grpc+proto", "application/grpc-web"] {

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The key of a request with these lines.
+/// Returns the key of a request with these lines of the header field.
 fn key(forwarded: &Forwarded, name: &HeaderName, lines: &[impl AsRef<[u8]>]) -> Option<IpAddr> {
     let mut request = Request::new(());
     for line in lines {
@@ -23,14 +23,14 @@ fn of_entry(name: &HeaderName, entry: &str) -> Option<String> {
     key(&forwarded, name, &[entry]).map(|address| address.to_string())
 }
 
-/// Bytes that a client may put into a header field.
+/// Generates bytes that a client may put into a header field.
 fn anything() -> impl Strategy<Value = Vec<u8>> {
     let byte =
         prop_oneof![Just(b','), Just(b'"'), Just(b';'), Just(b'='), 32..=126_u8, 128..=255_u8];
     prop::collection::vec(byte, 0..40)
 }
 
-/// Adds the entries of the proxies: each to the existing line, or as a line of its own.
+/// Returns the lines with the entries of the proxies added, each to the last line or as a new line.
 fn added(
     mut lines: Vec<Vec<u8>>,
     entries: &[(IpAddr, bool)],
@@ -102,7 +102,7 @@ fn addresses_have_several_forms() {
     }
 }
 
-/// The examples of RFC 7239, and more.
+/// Checks the examples of RFC 7239, and more.
 #[test]
 fn the_field_of_the_standard_has_parameters() {
     for (entry, address) in [

@@ -18,7 +18,7 @@ fn peer(address: IpAddr) -> Request<String> {
     request
 }
 
-/// The key of a peer of that address.
+/// Returns the key of a peer with this address.
 fn peer_key(address: IpAddr, bits: Option<u8>) -> IpAddr {
     let key = Peer::of(|address: &SocketAddr| *address);
     let key = bits.map_or(key.clone(), |bits| key.ipv6_prefix(bits));
@@ -104,7 +104,7 @@ fn a_function_finds_keys_of_any_type() {
     assert_eq!(["/a", "/b", "/axe", "/"].map(status), [200, 200, 429, 400]);
 }
 
-/// A key may be a field of the request, or what a function returns for the request.
+/// A key may be a header field of the request, or the result of a function of the request.
 #[test]
 fn keys_have_limits_of_their_own() {
     let users = || {

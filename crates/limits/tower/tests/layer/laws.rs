@@ -22,7 +22,7 @@ fn request(key: Option<&str>, cost: u64) -> Request<String> {
 }
 
 proptest! {
-    /// Requests without a key share one.
+    /// Requests without a key share one key.
     #[test]
     fn the_layer_admits_what_its_limits_admit_and_its_fields_describe_them(
         text in prop::sample::select(vec!["5/10s sliding-log", "2/s, 6/10s sliding-log"]),
@@ -57,7 +57,7 @@ proptest! {
         }
     }
 
-    /// This holds even if the next moment of the limits is not a whole second.
+    /// This holds even if the retry time of the limits is not a whole number of seconds.
     #[test]
     fn a_request_at_its_retry_time_is_admitted(
         text in prop::sample::select(vec!["7/s", "3/10s burst 2", "5/s, 11/min in 6", "3/7s fixed-window"]),
@@ -98,7 +98,7 @@ fn limits_change_while_they_are_in_use() {
     assert_eq!(field(&response, "ratelimit-policy"), r#""2/h";q=2;w=3600"#);
 }
 
-/// This includes services of the same layer and of its clones, and clones of services.
+/// This includes several services of one layer, services of its clones, and clones of services.
 #[test]
 fn all_services_of_all_threads_share_the_limits() {
     let layer = by_header("150/h", &ManualClock::new());
@@ -115,7 +115,7 @@ fn all_services_of_all_threads_share_the_limits() {
     assert_eq!(counts.iter().sum::<usize>(), 150);
 }
 
-/// A new key is rejected when the number of keys is at its maximum. Known keys continue.
+/// A new key is rejected when the number of keys is at its maximum. Requests with known keys are still admitted.
 #[test]
 fn there_are_no_more_keys_than_there_may_be() {
     let clock = ManualClock::new();

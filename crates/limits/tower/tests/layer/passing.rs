@@ -20,7 +20,7 @@ use tower::{Layer, Service};
 
 type Outcome = Result<Response<String>, &'static str>;
 
-/// Has the readiness and the outcome that a test sets.
+/// A service whose readiness and outcome the test sets.
 #[derive(Clone)]
 struct Scripted {
     readiness: Poll<Result<(), &'static str>>,
@@ -75,7 +75,7 @@ fn errors_pass_through_and_are_counted() {
     assert_eq!(answer(&mut service).unwrap().status(), 429);
 }
 
-/// The response is pending until the inner service has responded; then it has the fields.
+/// The response is pending until the inner service has responded, and then contains the header fields.
 #[test]
 fn a_slow_answer_is_awaited() {
     let (send, answer) = futures_util::future::AbortHandle::new_pair();
@@ -92,7 +92,7 @@ fn a_slow_answer_is_awaited() {
     assert_eq!(crate::field(&response, "ratelimit"), r#""1/h";r=0;t=3600"#);
 }
 
-/// Decides as a limiter does, but only when the channel sends.
+/// Decides as a limiter does, but each decision waits for a message on a channel.
 #[derive(Clone)]
 struct Later(Limiter, Arc<Mutex<VecDeque<oneshot::Receiver<()>>>>);
 
@@ -106,7 +106,7 @@ impl<B> Decide<B> for Later {
     }
 }
 
-/// A later decision has the same effect. Nothing reaches the inner service before.
+/// A later decision has the same effect as a decision at once. Nothing reaches the inner service before it.
 #[test]
 fn a_decision_to_come_is_awaited() {
     let (tell, told): (Vec<_>, VecDeque<_>) = (0..2).map(|_| oneshot::channel()).unzip();
@@ -132,7 +132,7 @@ fn a_decision_to_come_is_awaited() {
     assert_eq!(calls.load(Ordering::Relaxed), 1, "what is rejected does not reach it");
 }
 
-/// Responds with the number of the clone that is called: each clone has its own readiness.
+/// A service that responds with the number of the clone that is called. Each clone has its own readiness.
 #[derive(Debug, Default)]
 struct Numbered {
     clones: Arc<AtomicU32>,
@@ -172,7 +172,7 @@ fn the_service_that_was_ready_gets_the_request() {
     let mut service = LimitLayer::new(later).layer(Numbered::default());
     assert_eq!(body(service.call(from("a")).now_or_never()), "0");
 
-    // A decision at once makes no clones.
+    // A decision that is made at once needs no clones.
     let mut service = LimitLayer::new(limiter).layer(Numbered::default());
     for _ in 0..3 {
         assert_eq!(body(service.call(from("a")).now_or_never()), "0");

@@ -1,4 +1,4 @@
-//! Tests a layer over limits in a store, which servers of axum share, each in a process of its own.
+//! Tests a layer with limits in a store, which several axum servers share, each in a process of its own.
 
 use crate::with_axum::{client, client_of};
 use crate::{API_KEY, field};
@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 
-/// Passes the address of the store to a child of this test.
+/// The environment variable that passes the address of the store to a child process of this test.
 const URL: &str = "NANOPACE_TEST_STORE_URL";
 const LIMITS: &str = "10/day, 20/day burst 12";
 
@@ -42,7 +42,7 @@ where
     Router::new().route("/", get(async || "hello")).layer(LimitLayer::by_header(API_KEY, limits))
 }
 
-/// A server that is a process of its own, until this is dropped.
+/// A server in a process of its own, which is killed when this value is dropped.
 struct Process {
     child: Child,
     address: SocketAddr,
@@ -71,7 +71,7 @@ impl Drop for Process {
     }
 }
 
-/// Not a test of its own: the server that the processes of the other tests run.
+/// Not a test: the server that the child processes of the other tests run.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn a_server() {
@@ -90,7 +90,7 @@ async fn ask(client: &mut SendRequest<Empty<Bytes>>, key: Option<&str>) -> Respo
     client.send_request(request.body(Empty::new()).unwrap()).await.unwrap()
 }
 
-/// The response as a client sees it, except the seconds, which may differ by one.
+/// Returns the status and the header fields of a response without the seconds, which may differ by one.
 fn seen<B>(response: &Response<B>) -> (StatusCode, Vec<String>) {
     let without_time = |text: String| text.split(";t=").next().map(str::to_owned).unwrap();
     let fields = ["ratelimit", "ratelimit-policy"].map(|name| without_time(field(response, name)));
@@ -118,7 +118,7 @@ async fn two_processes_decide_like_one() {
     }
 }
 
-/// Eight clients send requests with one key to two processes at once: the processes together admit exactly the limit.
+/// Eight clients send requests with one key to two processes at once. The processes together admit exactly the limit.
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn requests_at_once_are_counted_once_each() {

@@ -1,4 +1,4 @@
-//! Tests the layer in a server of tonic, with a real client, and in a server of both gRPC and pages.
+//! Tests the layer in a server of tonic, with a real client, and in a server of both gRPC and web pages.
 
 use crate::{field, keyed};
 use axum::body::Body;
@@ -44,7 +44,7 @@ async fn a_server_limits_each_peer() {
     client.check(whole).await.unwrap();
 }
 
-/// In a router of axum the content type decides, if the request came over HTTP/2.
+/// In a router of axum, the content type selects the kind of response, if the request came over HTTP/2.
 #[tokio::test]
 async fn one_server_answers_grpc_and_text() {
     let limiter = Limiter::with_clock("1/min".parse().unwrap(), ManualClock::new());

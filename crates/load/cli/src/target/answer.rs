@@ -1,4 +1,4 @@
-//! Decides the response of the embedded target to each request, and the time at which it is sent.
+//! Determines the response of the embedded target to each request, and the time at which it is sent.
 
 use super::behaviour::Behaviour;
 use super::sleep::Sleepers;

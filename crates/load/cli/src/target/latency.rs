@@ -32,7 +32,7 @@ pub(crate) enum Latency {
 use Latency::{Constant, Exponential, LogNormal, Normal, Pareto, Uniform};
 
 impl Latency {
-    /// Draws a latency. The longest possible time replaces longer ones.
+    /// Draws a latency. A latency that is too long for a [`Duration`] becomes the longest one.
     pub(crate) fn sample(&self, rng: &mut Rng) -> Duration {
         match *self {
             Constant(latency) => latency,
@@ -61,7 +61,7 @@ fn times(duration: Duration, factor: f64) -> Duration {
     seconds(duration.as_secs_f64() * factor)
 }
 
-/// Converts seconds. Negative values and NaN (zero times infinity) become zero.
+/// Converts seconds to a duration. Negative values and NaN (zero times infinity) become zero.
 fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }

@@ -4,7 +4,7 @@ use anyhow::bail;
 use std::io;
 use tokio::net::TcpStream;
 
-/// A type without values.
+/// A type without values, because this build has no TLS.
 pub(super) enum Acceptor {}
 
 impl Acceptor {
@@ -14,14 +14,14 @@ impl Acceptor {
     }
 }
 
-/// A type without values, because its field has none.
+/// A type without values, because its field `acceptor` has none.
 pub(super) struct Identity {
     pub(super) acceptor: Acceptor,
     pub(super) certificate_pem: String,
 }
 
 impl Identity {
-    /// Returns the error, which says how to build a target with TLS.
+    /// Fails with an error that says how to build a target with TLS.
     pub(super) fn new() -> anyhow::Result<Identity> {
         bail!("--target-tls is not built in: cargo install nanopace-cli --features target-tls")
     }

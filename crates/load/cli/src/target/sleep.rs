@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The expiry time of a new timer. The ringer always sets another one.
+/// The interval after which the timer repeats a wake-up to which the ringer has not reacted. It is long, because the
+/// ringer always reacts.
 const AGAIN: Duration = Duration::from_secs(3600);
 
 /// Sleeping tasks. One timer wakes one task, the ringer, which wakes the tasks that are due.
@@ -29,7 +30,7 @@ struct Line {
     waiting: BTreeMap<Place, Waker>,
 }
 
-/// The time at which a task is due, and a number that distinguishes tasks with the same time.
+/// The key of a sleeping task: the time at which it is due, and a number that distinguishes tasks with the same time.
 type Place = (Instant, u64);
 
 impl Sleepers {

@@ -12,7 +12,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// How long to delay a response that is ready at `ready`, relative to the start of the schedule.
+    /// Returns the time by which to delay a response that is ready at `ready`, relative to the start of the schedule.
     pub(crate) fn hold(self, ready: Duration) -> Duration {
         let end = self.start.saturating_add(self.length);
         if ready < self.start { Duration::ZERO } else { end.saturating_sub(ready) }

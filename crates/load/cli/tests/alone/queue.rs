@@ -48,7 +48,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Runs with these seeds at the same time, and adds up their measurements.
+    /// Makes one run for each of these seeds, all at the same time, and adds up their measurements.
     fn measure(arrivals: &str, seeds: &[u32]) -> Queue {
         let folder = TempDir::new().unwrap();
         let run = |seed: u32| {
@@ -82,13 +82,13 @@ impl Queue {
         self.service_squared += sum(log, "service", 2);
     }
 
-    /// Whether the measurement allows a conclusion about the upper limit of waits.
+    /// Returns whether the measurement allows a conclusion about the upper limit of waits.
     fn is_calm(&self) -> bool {
         !self.is_starved && self.is_steady()
     }
 
-    /// Whether the queue did not grow throughout the run, and service times varied no more than exponential ones. Their
-    /// second moment is 2 m^2, measured to about 3 %.
+    /// Returns whether the queue did not grow throughout the run, and service times varied no more than exponential
+    /// ones. Their second moment is 2 m^2, measured to about 3 %.
     fn is_steady(&self) -> bool {
         self.utilisation() < 0.7 && self.second_moment() < 2.4 * self.mean_service().powi(2)
     }
@@ -109,34 +109,34 @@ impl Queue {
         self.rate() * self.mean_service()
     }
 
-    /// The mean wait time.
+    /// Returns the mean wait time.
     fn wait(&self) -> f64 {
         self.wait / self.started
     }
 
-    /// The mean wait time without the generator's part.
+    /// Returns the mean wait time without the generator's part.
     fn queueing(&self) -> f64 {
         (self.wait - self.generator) / self.started
     }
 
-    /// The mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
+    /// Returns the mean wait time of M/G/1, by the Pollaczek-Khinchine formula: `lambda E[S^2] / (2 (1 - rho))`.
     fn pollaczek_khinchine(&self) -> f64 {
         self.rate() * self.second_moment() / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// The mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
+    /// Returns the mean wait time of M/M/1 with services of this mean. The formula is the same, with `E[S^2] = 2 m^2`.
     fn m_m_1(&self, mean: f64) -> f64 {
         self.rate() * mean.powi(2) / (1.0 - self.rate() * mean)
     }
 
-    /// Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
+    /// Returns Kingman's upper bound for the mean wait time of D/G/1: `lambda Var[S] / (2 (1 - rho))`. For exponential
     /// services, this is half of the wait time of M/M/1.
     fn kingman(&self) -> f64 {
         let variance = self.second_moment() - self.mean_service().powi(2);
         self.rate() * variance / (2.0 * (1.0 - self.utilisation()))
     }
 
-    /// The allowed difference between the mean of n waits in M/M/1 and the theory.
+    /// Returns the allowed difference between the mean of n waits in M/M/1 and the theory.
     ///
     /// Successive waits are correlated. A mean of n has the variance `rho (2 + 5 rho - 4
     /// rho^2 + rho^3) / (1 - rho)^4 m^2 / n` (Daley, *The serial correlation coefficients of
@@ -147,7 +147,7 @@ impl Queue {
         DEVIATIONS * mean * (variance / self.started).sqrt()
     }
 
-    /// The allowed difference between the mean and the theory, given the measured rate and service times.
+    /// Returns the allowed difference between the mean and the theory, given the measured rate and service times.
     ///
     /// The measured rate and mean are a complete sufficient statistic for M/M/1. So the error of a formula that uses
     /// them is independent of the remaining error (Basu). The variance of the formula is `rho^2 (5 - 4 rho + rho^2) /
@@ -160,7 +160,7 @@ impl Queue {
     }
 }
 
-/// The results of a run on one connection, which writes its interval log to `log`.
+/// Makes a run on one connection, which writes its interval log to `log`. Returns the results.
 fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     let line = format!(
         "run -c 1 --rate {RATE}/s --duration {SECONDS}s --arrivals {arrivals} --seed {seed} \
@@ -170,7 +170,7 @@ fn results(arrivals: &str, seed: u32, log: &Path) -> Value {
     object(&nanopace(&line).arg(log).output().unwrap())
 }
 
-/// The sum of all times with this tag in a log. Each time, in seconds, is raised to the given power.
+/// Returns the sum of all times with this tag in a log. Each time, in seconds, is raised to the given power.
 fn sum(log: &[u8], tag: &str, power: i32) -> f64 {
     let all = histograms(log, tag);
     let recorded = all.iter().flat_map(|histogram| {
@@ -220,8 +220,8 @@ fn assert_is_exponential(queue: &Queue) {
     assert!(queue.second_moment() >= moment - deviation, "{queue:?}");
 }
 
-/// Whether the load threads got less than half of the CPU time that they needed. Such a run says
-/// little about queues.
+/// Returns whether the load threads got less than half of the CPU time that they needed. The measurements of such a run
+/// say little about queues.
 fn lacked_processor(results: &Value) -> bool {
     let times = &results["processor"];
     let [had, wanted] = ["had_ns", "wanted_ns"].map(|name| times[name].as_f64().unwrap_or(0.0));

@@ -87,7 +87,7 @@ fn keys_set_the_speed_of_a_recording() {
     let options = format!("--arrivals replay:{}", starts.display());
     let mut session = spawn(&line(&options, &json), TIMEOUT_MS).unwrap();
     begin(&mut session);
-    // The run ends with its last request, and not at the time when this was due before the change.
+    // The run ends with its last request, and not at the time when this request was due before the change.
     type_and_see(&mut session, "2k\r", " scheduled: ");
     session.exp_eof().unwrap();
     let results: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();

@@ -18,7 +18,7 @@ impl Server {
         Server { target, port }
     }
 
-    /// The options for requests to a host with these addresses.
+    /// Returns the options for requests to a host with these addresses.
     fn at(&self, addresses: &str) -> String {
         let (scheme, _) = self.target.url.split_once(':').unwrap();
         format!("--url {scheme}://h.invalid:{}/ --resolve {}", self.port, self.resolve(addresses))
@@ -29,7 +29,7 @@ impl Server {
     }
 }
 
-/// The results of 50 requests, all of which must succeed.
+/// Returns the results of 50 requests, all of which must succeed.
 fn results(options: &str) -> Value {
     let output = nanopace(&format!("run --rate 1k/s -n 50 --json - {options}")).output().unwrap();
     let results = object(&output);
@@ -38,7 +38,7 @@ fn results(options: &str) -> Value {
     results
 }
 
-/// Whether the only warning says that the IPv6 address never responded.
+/// Returns whether the only warning says that the IPv6 address never responded.
 fn names_the_other(results: &Value, port: u16) -> bool {
     let warnings = results["warnings"].as_array().unwrap();
     let told: Vec<_> = warnings

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The results of a run of a few requests, all of which must succeed.
+/// Returns the results of a run of a few requests, all of which must succeed.
 fn results(options: &str) -> Value {
     let output = output(&format!("run --rate 1k/s --requests 12 --json - {options}"));
     let results = object(&output);

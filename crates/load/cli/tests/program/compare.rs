@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// The results of a complete run. Repeats the run if the machine stalled for half of it.
+/// Returns the results of a complete run. Repeats the run if the machine stalled for half of it.
 fn run(name: &str, options: &str) -> PathBuf {
     let path = scratch(name);
     let line = format!("run --rate 500 --duration 2s --no-tui {options} --json");

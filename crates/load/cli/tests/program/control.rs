@@ -18,7 +18,7 @@ use std::thread;
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
 
-/// A run of ten minutes, which the test stops earlier.
+/// Returns a run of ten minutes, which the test stops earlier.
 fn long(options: &[&str]) -> Steered {
     Steered::start(&[&LONG[..], options].concat())
 }
@@ -191,7 +191,8 @@ fn a_stalled_target_does_not_delay_the_control_server() {
     assert_adds_up(&results);
 }
 
-/// A TLS server that responds to one request, and completes no other handshake. It ends with the test.
+/// Starts a TLS server that responds to one request, and completes no other handshake. It ends with the test. Returns
+/// its URL.
 fn server_that_falls_silent() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());
@@ -285,7 +286,7 @@ fn an_unusable_listen_address_is_reported_before_anything_starts() {
     assert_eq!(fs::read_to_string(long).unwrap(), TOKEN);
 }
 
-/// The output of a program with this input.
+/// Returns the output of a program with this input.
 fn fed(command: &mut Command, input: &str) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it is on PATH");

@@ -22,7 +22,7 @@ fn users(name: &str) -> String {
     file(name, format!("user,size\n{}", quoted.concat()))
 }
 
-/// The results of a run, which must succeed.
+/// Returns the results of a run, which must succeed.
 fn results(args: &[&str]) -> Value {
     let output = nanopace("").args(args).args(["--rate", "1k/s", "--json", "-"]).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
@@ -56,7 +56,7 @@ impl From<Asked> for Got {
     }
 }
 
-/// The text of a path or a query.
+/// Returns the decoded string of a path or a query.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Tests servers whose responses never end. Each request is given up at its timeout.
+//! Tests servers whose responses never end. The client gives up each request at its timeout.
 
 use crate::running::{results, side_by_side};
 use crate::server::{Asked, serving};

@@ -70,7 +70,7 @@ fn two_signals_give_up_the_requests_in_flight() {
     assert_eq!((&results["started"], &results["unfinished"]), (&4.into(), &4.into()));
 }
 
-/// A server that closes all connections after `answers` responses, and then exits.
+/// Starts a server that closes all connections after `answers` responses, and then exits. Returns its URL.
 fn mortal(answers: usize) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The longest time until a run has started, on a busy machine.
+/// The maximum time until a run has started, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn output(folder: &TempDir, line: &str) -> Output {

@@ -9,7 +9,7 @@ use std::process::Output;
 /// A received field: its head and its value.
 type Field = (String, Vec<u8>);
 
-/// The method of a request, and the form in its body.
+/// Returns the method of a request, and the form in its body.
 fn form(asked: &Asked) -> (String, Vec<Field>) {
     let kind = asked.header("content-type");
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
@@ -96,7 +96,7 @@ fn values_of_fields_are_filled_and_files_are_not() {
     }
 }
 
-/// Users may share the page with others.
+/// Secrets must not be on the page, because users may share it with others.
 #[test]
 fn the_value_of_a_secret_field_is_not_shown_on_the_page() {
     let (address, _asked) = server();

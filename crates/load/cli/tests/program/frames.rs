@@ -19,13 +19,13 @@ pub(crate) const END_HEADERS: u8 = 0x4;
 /// `:status: 200` from the static table of HPACK.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
 
-/// A frame of at most 16 KiB.
+/// Returns a frame of at most 16 KiB.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [&[0, high, low, kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// A complete response.
+/// Returns a complete response.
 pub(crate) fn answer(stream: u8) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200)
 }
@@ -90,13 +90,13 @@ impl Served {
     }
 }
 
-/// The results of a run of 30 requests, on one connection at a time. `serve` serves the connections.
+/// Returns the results of a run of 30 requests, on one connection at a time. `serve` serves the connections.
 pub(crate) fn results(serve: fn(&mut Served) -> io::Result<()>) -> Value {
     // The rate is so high that each slot is already due when the previous response arrives.
     results_of("-c 1 --rate 1M/s --timeout 1min", serve)
 }
 
-/// The results of a run with these options.
+/// Returns the results of a run with these options.
 pub(crate) fn results_of(
     options: &str,
     serve: impl Fn(&mut Served) -> io::Result<()> + Send + Sync + 'static,

@@ -6,7 +6,8 @@ use crate::server::{Asked, serving};
 use std::io::{BufReader, Write};
 use std::net::Shutdown;
 
-/// A server that responds to two requests on each connection, and closes it after it has read a third one.
+/// Starts a server that responds to two requests on each connection, and closes the connection after it has read a
+/// third one. Returns its URL.
 fn server() -> String {
     let address = serving(|mut stream, connection| {
         let mut requests = BufReader::new(stream.try_clone()?);
@@ -43,7 +44,7 @@ fn other_requests_fail_by_name() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("retried  "), "{output:?}");
 }
 
-/// Each step counts as a separate request.
+/// Each step of a scenario counts as a separate request.
 #[test]
 fn steps_of_a_scenario_are_sent_again() {
     let url = server();

@@ -24,7 +24,7 @@ const ASKED: [&[&str]; 10] = [
     &["POST /generate {\"prompt\": \""],
 ];
 
-/// The lines of each job in the tutorial, without their prompts.
+/// Returns the lines of each job in the tutorial, without their prompts.
 fn jobs() -> Vec<Vec<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run/tutorial.md");
     let page = fs::read_to_string(page).unwrap();
@@ -60,7 +60,7 @@ fn done(number: usize, lines: &[String]) -> (PathBuf, Output, Receiver<Asked>) {
     (folder, shell.stdin(Stdio::null()).output().unwrap(), asked)
 }
 
-/// The kinds of received requests, without their random letters.
+/// Returns the kinds of received requests, without their random letters.
 fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     let kind = |asked: Asked| {
         let text = format!("{} {}", asked.first.trim_end_matches(" HTTP/1.1"), asked.text());
@@ -70,8 +70,8 @@ fn kinds(asked: &Receiver<Asked>) -> BTreeSet<String> {
     asked.try_iter().map(kind).collect()
 }
 
-/// Whether a busy machine may end a job with this status instead of 0, because it is too slow for the job's
-/// requirements, or is the limit of a search.
+/// Returns whether a job may end with this status instead of 0 on a busy machine, because the machine is too slow for
+/// the job's requirements, or is the limit of a search.
 fn may_be(status: i32, lines: &[String]) -> bool {
     let requires = |option: &str| lines.iter().any(|line| line.contains(option));
     match status {
@@ -81,7 +81,7 @@ fn may_be(status: i32, lines: &[String]) -> bool {
     }
 }
 
-/// The files that a line writes.
+/// Returns the files that a line writes.
 fn written(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(' ').collect::<Vec<_>>();
     let pairs = words.windows(2).map(<[&str; 2]>::try_from).map(Result::unwrap);

@@ -12,7 +12,7 @@ fn results(load: &str) -> Value {
     object(&output(&format!("run {load} -c 64 --json -")))
 }
 
-/// The number of starts that a plan lists.
+/// Returns the number of starts that a plan lists.
 fn listed(load: &str) -> usize {
     let output = output(&format!("plan {load} --csv -"));
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -16,14 +16,14 @@ fn run(before: &str, args: &str) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The results of a run, in which no request may fail.
+/// Returns the results of a run, in which no request may fail.
 fn results(output: &Output) -> Value {
     let results = object(output);
     assert_eq!((&results["failed"], &results["unfinished"]), (&0.into(), &0.into()), "{results}");
     results
 }
 
-/// The options for requests to one server under ten names.
+/// Returns the options for requests to one server under ten names.
 fn ten_servers() -> String {
     let (address, _) = server();
     let port = address.rsplit(':').next().unwrap();

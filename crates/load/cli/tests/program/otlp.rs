@@ -50,7 +50,7 @@ impl Collector {
         Collector { address, received }
     }
 
-    /// The messages that have been received by the end of the run.
+    /// Returns the messages that have been received by the end of the run.
     fn messages(&self) -> Vec<ResourceMetrics> {
         let received = self.received.try_iter().map(|(head, body)| {
             assert!(head.contains("\r\ncontent-type: application/x-protobuf\r\n"), "{head}");
@@ -83,7 +83,7 @@ fn answer(status: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// The results of a run that pushes metrics to `url`, and its standard error.
+/// Returns the results of a run that pushes metrics to `url`, and its standard error.
 fn pushed(url: &str, options: &str, trusted: Option<&str>) -> (Value, String) {
     let mut command = nanopace(&format!("run --rate 200/s --json - --otlp {url} {options}"));
     let output = command.envs(trusted.map(|file| ("SSL_CERT_FILE", file))).output().unwrap();
@@ -106,7 +106,7 @@ fn count(all: &ResourceMetrics, name: &str) -> i64 {
     sum.data_points.iter().map(value).sum()
 }
 
-/// The start time and the time of the data points.
+/// Returns the start time and the time of the data points.
 fn span(all: &ResourceMetrics) -> (u64, u64) {
     let Some(Data::Histogram(times)) = &metric(all, "nanopace.response").data else { panic!() };
     let [point] = &times.data_points[..] else { panic!("{times:?}") };

@@ -17,14 +17,14 @@ fn output(line: &str) -> Output {
     plan(line).output().unwrap()
 }
 
-/// The standard output of a plan.
+/// Returns the standard output of a plan.
 fn report(line: &str) -> String {
     let output = output(line);
     assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The lines after the header in the output of `--csv -`.
+/// Returns the lines after the header in the output of `--csv -`.
 fn starts(line: &str) -> Vec<String> {
     let csv = report(&format!("{line} --csv -"));
     let mut lines = csv.lines().map(str::to_owned);
@@ -36,7 +36,7 @@ fn seconds(starts: &[String]) -> Vec<f64> {
     starts.iter().map(|start| start.parse().unwrap()).collect()
 }
 
-/// The rest of the report's line that begins with this word.
+/// Returns the rest of the report's line that begins with this word.
 fn figure(line: &str, name: &str) -> String {
     let report = report(line);
     let found = report.lines().find_map(|line| line.strip_prefix(name));

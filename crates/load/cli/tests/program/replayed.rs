@@ -8,13 +8,13 @@ use std::io::Write;
 use std::process::Stdio;
 use std::sync::mpsc::Receiver;
 
-/// The results of a run, and its standard error.
+/// Returns the results of a run, and its standard error.
 fn results(options: &str) -> (Value, String) {
     let output = output(&format!("{options} -c 1 --json -"));
     (object(&output), String::from_utf8(output.stderr).unwrap())
 }
 
-/// All requests after the probe, each as its first line, the value of its header X, and its body.
+/// Returns all requests after the probe, each as its first line, the value of its header X, and its body.
 fn sent(asked: &Receiver<Asked>) -> Vec<String> {
     let short = |asked: Asked| {
         let parts = [&*asked.first, asked.header("x"), asked.text()];

@@ -19,7 +19,7 @@ fn reset(stream: u8, code: u8) -> Vec<u8> {
     frame(RST_STREAM, 0, stream, &[0, 0, 0, code])
 }
 
-/// The first bytes of a response.
+/// Returns the first bytes of a response: its head and a part of its body.
 fn begin(stream: u8) -> Vec<u8> {
     let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
     [head, frame(DATA, 0, stream, b"hello")].concat()

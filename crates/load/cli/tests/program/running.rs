@@ -11,12 +11,12 @@ pub(crate) fn output(line: &str) -> Output {
     nanopace(line).output().unwrap()
 }
 
-/// The output of a command whose options may contain spaces and quotes.
+/// Returns the output of a command whose options may contain spaces and quotes.
 pub(crate) fn output_of(args: &[&str]) -> Output {
     nanopace("").args(args).output().unwrap()
 }
 
-/// The JSON object that a command with `--json -` writes.
+/// Returns the JSON object that a command with `--json -` writes.
 pub(crate) fn results(line: &str) -> Value {
     object(&output(&format!("{line} --json -")))
 }
@@ -28,12 +28,12 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// The only line of a command whose command line is wrong.
+/// Returns the single line of error of a command whose command line is wrong.
 pub(crate) fn refusal(output: Output) -> String {
     only_line(output, 2)
 }
 
-/// The only line of a command whose server cannot be reached.
+/// Returns the single line of error of a command whose server cannot be reached.
 pub(crate) fn unreachable(output: Output) -> String {
     only_line(output, 5)
 }
@@ -64,7 +64,7 @@ pub(crate) fn at_work(line: &str) -> (Child, Progress) {
     (child, Progress { said, errors })
 }
 
-/// The embedded target of another run. The run ends when this is dropped.
+/// The embedded target of another run. The run ends when this value is dropped.
 pub(crate) struct Target {
     pub(crate) process: Child,
     pub(crate) url: String,

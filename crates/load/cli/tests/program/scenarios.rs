@@ -56,12 +56,12 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{headers}\r\n{body}")
 }
 
-/// The number in the token of a user, which decides the user's next page.
+/// Returns the number in the token of a user, which decides the user's next page.
 fn number(authorization: &str) -> Option<usize> {
     authorization.strip_prefix("Bearer t\u{e9}")?.parse().ok()
 }
 
-/// The response of the shop. It accepts only requests with values from its earlier responses.
+/// Returns the response of the shop. It accepts only requests with values from its earlier responses.
 fn shop(asked: &Asked) -> String {
     let (path, _) = asked.path().split_once('?').unwrap_or((asked.path(), ""));
     let number = number(asked.header("authorization"));
@@ -86,7 +86,7 @@ fn shop(asked: &Asked) -> String {
     }
 }
 
-/// The file with the users. It is written only once, because tests that run in parallel read it.
+/// Returns the file with the users. It is written only once, because tests that run in parallel read it.
 fn users() -> String {
     static FILE: OnceLock<String> = OnceLock::new();
     let rows = USERS.map(|user| format!("\"{}\"\n", user.replace('"', "\"\"")));
@@ -98,7 +98,7 @@ fn run(file: &str, options: &[&str]) -> Output {
     nanopace(&line).args(options).output().unwrap()
 }
 
-/// The numbers of completed and failed requests by label.
+/// Returns the numbers of completed and failed requests by label.
 fn labels(results: &Value) -> BTreeMap<String, (u64, u64)> {
     let count = |label: &Value, name: &str| label[name].as_u64().unwrap();
     let labels = results["labels"].as_object().unwrap().iter();

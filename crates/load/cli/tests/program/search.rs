@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tempfile::TempDir;
 
-/// The output of a search with these options, and its JSON object.
+/// Returns the output of a search with these options, and its JSON object.
 fn search(options: &str) -> (Output, Value) {
     let output = nanopace(&format!("search --json - {options}")).output().unwrap();
     let results = object(&output);
@@ -128,7 +128,7 @@ fn server(status: impl Fn(usize, usize) -> u16 + Send + Sync + 'static) -> Strin
 
 const QUICK: &str = "--from 400 --step 300ms --settle 100ms -c 4 --until \"p50 response < 10s\"";
 
-/// Whether the machine stalled or was too busy.
+/// Returns whether the machine stalled or was too busy.
 fn was_held_up(step: &Value) -> bool {
     step["cause"] == "generator"
 }
@@ -164,7 +164,7 @@ fn a_target_that_fails_all_requests_ends_the_search() {
     assert_failing(&format!("--url {url}"), "status 503");
 }
 
-/// From this moment on, all connections wait, and requests may not even start.
+/// Once the server stops responding, all connections wait, and requests may not even start.
 #[test]
 fn a_target_that_falls_silent_ends_the_search() {
     let silence = || loop {

@@ -32,12 +32,12 @@ impl Asked {
         Some(asked)
     }
 
-    /// The value of a header, or an empty string.
+    /// Returns the value of a header, or an empty string.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
     }
 
-    /// The path and the query in the first line.
+    /// Returns the path and the query in the first line.
     pub(crate) fn path(&self) -> &str {
         self.first.split(' ').nth(1).unwrap()
     }

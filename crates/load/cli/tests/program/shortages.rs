@@ -17,7 +17,7 @@ fn count(results: &Value, kind: &str) -> u64 {
     results["failures"][kind].as_u64().unwrap_or(0)
 }
 
-/// Whether more than 1 % of the requests have failed, according to the lines of `--csv`.
+/// Returns whether more than 1 % of the requests have failed, according to the lines of `--csv`.
 fn fails(csv: &Path) -> bool {
     let text = fs::read_to_string(csv).unwrap();
     let column = |index: usize| -> u64 {
@@ -58,7 +58,7 @@ fn too_many_open_files_are_a_failure_of_the_generator() {
     assert!(report.contains(&told) && report.contains(advice), "{report}");
 }
 
-/// A server that responds to one request, and then accepts no more connections.
+/// Starts a server that responds to one request, and then accepts no more connections.
 fn full(path: &Path) {
     let _ = fs::remove_file(path);
     let listener = UnixListener::bind(path).unwrap();

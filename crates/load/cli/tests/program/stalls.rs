@@ -19,8 +19,8 @@ fn results(connections: u32, duration: u64) -> Value {
     crate::running::results(&line)
 }
 
-/// The response times in ms of a target that responds at once, except during the stall. Slots start in order, each as
-/// soon as a connection is free.
+/// Returns the response times in milliseconds, sorted, for a target that responds at once except during the stall.
+/// Slots start in order, each as soon as a connection is free.
 fn closed_form(end: u64) -> Vec<u64> {
     let answered =
         |due: u64| if (START..START + STALL).contains(&due) { START + STALL } else { due };
@@ -31,7 +31,7 @@ fn closed_form(end: u64) -> Vec<u64> {
     times
 }
 
-/// The response time in ms that the share `quantile` of all slots does not exceed.
+/// Returns the response time in milliseconds that `per_10_000` of 10 000 slots do not exceed.
 fn expected(times: &[u64], per_10_000: usize) -> u64 {
     times[(times.len() * per_10_000).div_ceil(10_000) - 1]
 }
@@ -78,7 +78,7 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
     assert!(by("target_seconds") > by("generator_seconds") || is_scarce, "{results}");
 }
 
-/// The slots that are due in an interval: one per millisecond, without the end.
+/// Returns the slots that are due in an interval: one per millisecond, without the end.
 fn due(interval: &Value) -> Range<u64> {
     let slot = |name: &str| {
         let moment = Duration::from_secs_f64(interval[name].as_f64().unwrap());

@@ -8,7 +8,7 @@ use std::process::{Child, Output, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A run with its control server. Dropping this kills the run.
+/// A run with its control server. Dropping this value kills the run.
 pub(crate) struct Steered {
     child: Option<Child>,
     stderr: Option<JoinHandle<String>>,

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a process is stopped.
+/// The time for which a process is stopped.
 const STOP: Duration = Duration::from_millis(1_500);
-/// Requests per second.
+/// The rate, in requests per second.
 const RATE: f64 = 500.0;
 
 /// Stops a process. Returns the length of the stop, without times in which this test did not run either.
@@ -29,8 +29,8 @@ fn stop_for_a_while(process: u32) -> Duration {
     stopped
 }
 
-/// The results of a run with this strictness, and the length of the stop. `choose` returns the process to stop, which
-/// is the generator or the target.
+/// Returns the results of a run with this strictness, and the length of the stop. `choose` returns the process to stop,
+/// which is the generator or the target.
 fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, Duration) {
     let target = Target::start("--target-latency 25ms --target-body 10");
     let Target { url, .. } = &target;
@@ -43,8 +43,8 @@ fn results(strictness: f64, choose: impl Fn(&Child, &Child) -> u32) -> (Value, D
     (object(&generator.wait_with_output().unwrap()), stopped)
 }
 
-/// The least lateness that the stop causes, in seconds summed over all slots. This is half of the waits of the slots
-/// during the stop, because 32 connections take some of the slots.
+/// Returns the minimum lateness that the stop causes, in seconds summed over all slots. This is half of the waits of
+/// the slots during the stop, because 32 connections take some of the slots.
 fn least(stopped: Duration) -> f64 {
     RATE * stopped.as_secs_f64().powi(2) / 2.0 / 2.0
 }

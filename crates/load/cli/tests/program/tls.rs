@@ -8,13 +8,13 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use std::sync::Arc;
 
-/// A self-signed certificate for this machine.
+/// Returns a self-signed certificate for this machine.
 pub(crate) fn certificate() -> CertifiedKey<KeyPair> {
     generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap()
 }
 
-/// The configuration of a server with its own certificate. If `client` is given, the server requires this client
-/// certificate.
+/// Returns the configuration of a server with its own certificate. If `client` is given, the server requires this
+/// client certificate.
 pub(crate) fn config(
     own: &CertifiedKey<KeyPair>,
     client: Option<&CertifiedKey<KeyPair>>,

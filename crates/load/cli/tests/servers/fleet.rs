@@ -27,7 +27,7 @@ fn node(server: &Server, options: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// The output of a node that has ended, and its results.
+/// Returns the output of a node that has ended, and its results.
 fn ended(child: Child) -> (Output, Value) {
     let output = child.wait_with_output().unwrap();
     let results = object(&output);
@@ -46,14 +46,14 @@ fn read_until(child: &mut Child, text: &str) -> BufReader<ChildStderr> {
     progress
 }
 
-/// The output of a command about the run `test`, which must succeed.
+/// Returns the output of a command about the run `test`, which must succeed.
 fn asked(server: &Server, line: &str) -> String {
     let output = nanopace(line).env("NANOPACE_STORE", server.url()).output().unwrap();
     assert!(output.status.success(), "{line}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The report of the run `test`.
+/// Returns the report of the run `test`.
 fn report(server: &Server, options: &[&str]) -> Output {
     let mut command = nanopace("fleet report test");
     command.args(options).env("NANOPACE_STORE", server.url()).output().unwrap()
@@ -80,8 +80,8 @@ fn wait_until_told(server: &Server, what: &str, is_so: impl Fn(&Value) -> bool) 
     }
 }
 
-/// The results of the whole fleet, which must be equal for all nodes that were present at the end. They decide the exit
-/// status of these nodes.
+/// Returns the results of the whole fleet, which must be equal for all nodes that were present at the end. They
+/// determine the exit status of these nodes.
 fn whole(nodes: &[(Output, Value)]) -> &Value {
     let seen =
         nodes.iter().filter_map(|(output, it)| Some((output.status.code(), it.get("fleet")?)));

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A command that runs the program with these options, which are split at spaces outside of double quotes.
+/// Returns a command that runs the program with these options, which are split at spaces outside of double quotes.
 pub(crate) fn nanopace(line: &str) -> Command {
     let parts = line.split('"').enumerate();
     let words = parts.flat_map(|(index, part)| match index % 2 {
@@ -16,12 +16,12 @@ pub(crate) fn nanopace(line: &str) -> Command {
     command
 }
 
-/// The JSON object that a command wrote to standard output.
+/// Returns the JSON object that a command wrote to standard output.
 pub(crate) fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
-/// A path in the folder for files of tests.
+/// Returns a path in the folder for files of tests.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }

@@ -21,7 +21,7 @@ pub(crate) fn assert_adds_up(results: &Value) {
     assert_near(in_intervals(results, "achieved_rate"), number("started"), results);
 }
 
-/// Checks percentiles: all are null if there are no times, otherwise none is null.
+/// Checks percentiles: all are null if there are no times, and otherwise every percentile has a value.
 fn assert_known(value: &Value) {
     if let (Some(count), Some(fields)) = (value["count"].as_u64(), value.as_object()) {
         let mut times = fields.iter().filter(|(name, _)| !["count", "unknown"].contains(&&***name));
@@ -31,8 +31,8 @@ fn assert_known(value: &Value) {
     value.as_array().into_iter().flatten().for_each(assert_known);
 }
 
-/// The number of slots that the intervals must have requested. If the run has a number of requests, this is the whole
-/// load, however late the last request starts.
+/// Returns the number of slots that the intervals must have requested. If the run has a fixed number of requests, this
+/// is the whole load, however late the last request starts.
 fn asked(results: &Value) -> f64 {
     let number = |name: &str| results[name].as_f64().unwrap();
     let settings = &results["settings"];
@@ -47,7 +47,7 @@ fn assert_near(sum: f64, expected: f64, results: &Value) {
     assert!((sum - expected).abs() < 1e-6 * expected.max(1.0), "{sum} {expected} {results}");
 }
 
-/// The number of slots that a rate over time gives.
+/// Returns the number of slots that result from a rate over time.
 fn in_intervals(results: &Value, rate: &str) -> f64 {
     let intervals = results["rate_over_time"].as_array().unwrap();
     let number = |interval: &Value, name: &str| interval[name].as_f64().unwrap();

@@ -6,10 +6,11 @@ use crate::frame_window::Stage;
 use crate::message::{Answer, Ask, Claim, Claimed, Portion, Request, State, Take};
 use crate::track_ownership::{Owners, TrackSet};
 
-/// How long a node waits after a request without an answer before it asks again.
+/// The pause between a request without an answer and the next request.
 const RETRY_NS: u64 = 5_000_000;
 
-/// After a node has got its own tracks of a frame, it needs this many answers to get the tracks that others leave.
+/// The number of answers that a node needs to get the tracks that others leave, after it has got its own tracks of a
+/// frame.
 const REST_TRIPS: u64 = 2;
 
 impl Core {
@@ -177,9 +178,9 @@ impl Core {
         entry.tracks = Some(known.iter().chain(owned.iter()).collect());
     }
 
-    /// Whether the node must ask for a frame again, because tracks that it needs are free. There are two cases. Either
-    /// the claim arrived too early or too late, and took nothing. Or the node is too late to ask in stages, and its
-    /// pacer has no leases of the frame: then the node needs all free tracks, and can get them after the frame has
+    /// Returns whether the node must ask for a frame again, because tracks that it needs are free. There are two cases.
+    /// Either the claim arrived too early or too late, and took nothing. Or the node is too late to ask in stages, and
+    /// its pacer has no leases of the frame: then the node needs all free tracks, and can get them after the frame has
     /// closed. A node can get nothing before the floor, in counted frames, or after the end of the run.
     fn has_to_ask_again(&mut self, ask: Ask, owners: &Owners, now: u64) -> bool {
         let (frames, owned) = (self.frames(), owners.of(self.node));
@@ -203,7 +204,8 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Whether a frame is before the floor, so that no node can claim it, and the node does not know its tracks of it.
+    /// Returns whether a frame is before the floor, so that no node can claim it, and the node does not know its tracks
+    /// of it.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())

@@ -13,8 +13,8 @@ const MOST_MARKED: usize = 64;
 const MOST_ASKED: usize = 64;
 
 impl Core {
-    /// The next request, if one is due by `now`. `is_late` says whether the node's oldest slot is more than a frame
-    /// late. `progress` is the progress that the node reports to others.
+    /// Returns the next request, or `None` if no request is due by `now`. `is_late` is true if the node's oldest slot
+    /// is more than a frame late. `progress` is the progress that the node reports to others.
     pub(crate) fn request(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.is_late = is_late;
         self.advance(now);
@@ -33,13 +33,13 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// Whether the store contains another run under this name.
+    /// Returns whether the store contains another run under this name.
     pub(super) fn is_replaced(&self) -> bool {
         matches!(self.failure, Some(FleetError::Replaced))
     }
 
-    /// Whether the node must send a repair to the store before it claims anything. A node that has failed claims
-    /// nothing.
+    /// Returns whether the node must send a repair to the store before it claims anything. A node that has failed
+    /// claims nothing.
     fn repairs_first(&self, now: u64) -> bool {
         let is_not_closed = |portion: &Portion| now < self.frames().closes(portion.frame);
         // Portions that the node will run without a claim are marked before other nodes can claim them.
@@ -47,14 +47,14 @@ impl Core {
         self.urgent.is_some() || self.failure.is_some() || marks_first
     }
 
-    /// A claim of nothing. Its answer shows whether the store has lost data.
+    /// Returns a claim of nothing. Its answer shows whether the store has lost data.
     pub(super) fn sign_of_life(&mut self, progress: &str) -> Request {
         self.claim(Vec::new(), progress)
     }
 
-    /// The next request of a node that is about to leave; `None` as soon as the node knows its tracks up to the frame
-    /// in which it leaves. After the last update, its pacer accepts no more. While an answer is pending, this frame
-    /// moves on.
+    /// Returns the next request of a node that is about to leave, or `None` as soon as the node knows its tracks up to
+    /// the frame in which it leaves. After the last update, its pacer accepts no more. While an answer is pending, this
+    /// frame moves on.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,
@@ -69,24 +69,24 @@ impl Core {
         self.request(now, is_late, progress)
     }
 
-    /// Whether a leaving node must wait before its next request, because the store's clock is off, or because the store
-    /// has not answered.
+    /// Returns whether a leaving node must wait before its next request, because the store's clock is off, or because
+    /// the store has not answered.
     pub(crate) fn rests(&self, now: u64) -> bool {
         let may_ask = self.is_late || self.appetite < 1.0 || self.is_undecided(now);
         may_ask && now < self.asks_from
     }
 
-    /// Whether the node does not know all its tracks in the frames in which it would take part if it left now.
+    /// Returns whether the node does not know all its tracks in the frames in which it would take part if it left now.
     fn is_undecided(&self, now: u64) -> bool {
         let last = self.leaves_from(now).min(self.end());
         self.book.next() < last
             || self.book.entries().any(|entry| entry.frame < last && entry.tracks.is_none())
     }
 
-    /// The claim of a node that leaves while it is late, or was late recently; `None` for other nodes. Such a node has
-    /// postponed asking for the tracks that are left. It asks for them now, because the other nodes may have no time
-    /// for them, or there may be no other nodes. If all of these tracks are in frames in which it would take no part,
-    /// it asks for nothing, because its pacer would not start those slots.
+    /// Returns the claim of a node that leaves while it is late, or was late recently. Returns `None` for other nodes.
+    /// Such a node has postponed asking for the tracks that are left. It asks for them now, because the other nodes may
+    /// have no time for them, or there may be no other nodes. If all of these tracks are in frames in which it would
+    /// take no part, it asks for nothing, because its pacer would not start those slots.
     fn last_claim(&mut self, now: u64, progress: &str) -> Option<Request> {
         if self.failure.is_some() || (!self.is_late && self.appetite >= 1.0) {
             return None;
@@ -104,9 +104,9 @@ impl Core {
         Some(self.claim(asks, progress))
     }
 
-    /// The tracks that a late node asks for when it leaves, in frames that have not closed: all tracks that are left.
-    /// In frames for which the other nodes have not yet asked, the node asks only for its own tracks. Over a slow link
-    /// it cannot wait until they have asked, because then it would never know all its tracks. The list has at most
+    /// Returns the tracks that a late node asks for when it leaves, in frames that have not closed: all tracks that are
+    /// left. In frames for which the other nodes have not yet asked, the node asks only for its own tracks. Over a slow
+    /// link it cannot wait until they have asked, because then it would never know all its tracks. The list has at most
     /// [`MOST_ASKED`] entries, because no lead is longer.
     fn last_asks(&self, now: u64) -> Vec<Ask> {
         let (rank, nodes) = self.run.roster.rank(self.node);
@@ -129,10 +129,10 @@ impl Core {
         entries.map(|entry| Ask { frame: entry.frame, take: take(entry) }).collect()
     }
 
-    /// The time at which a claim with these asks expires: if it arrives later, the store grants nothing, because the
-    /// answer would be too late. A quarter of the patience is left for the way back. If the node already has tracks of
-    /// a frame, the answer must arrive before the frame begins, and half of the remaining time is left for the way
-    /// back. If the node is about to decide alone, a third of the remaining time is left.
+    /// Returns the time at which a claim with these asks expires: if it arrives later, the store grants nothing,
+    /// because the answer would be too late. A quarter of the patience is left for the way back. If the node already
+    /// has tracks of a frame, the answer must arrive before the frame begins, and half of the remaining time is left
+    /// for the way back. If the node is about to decide alone, a third of the remaining time is left.
     fn given_up_at(&self, asks: &[Ask]) -> u64 {
         let (now, patience) = (self.awake_at, self.patience_ns());
         let is_asked = |entry: &Entry| {
@@ -145,8 +145,9 @@ impl Core {
         now + begins.chain(decides).fold(patience - patience / 4, u64::min)
     }
 
-    /// A claim with these asks, which may be empty. While the store's clock is off, the asks are dropped, because the
-    /// store would grant tracks that this node would not use. The answer then shows whether the clock is right again.
+    /// Returns a claim with these asks, which may be empty. While the store's clock is off, the asks are dropped,
+    /// because the store would grant tracks that this node would not use. The answer then shows whether the clock is
+    /// right again.
     fn claim(&mut self, mut asks: Vec<Ask>, progress: &str) -> Request {
         if self.last_reply == LastReply::Refused {
             asks.clear();
@@ -169,8 +170,8 @@ impl Core {
         })
     }
 
-    /// The next request of a node that ends. The first one is a sign of life, whose answer shows whether the store has
-    /// lost data (`has_heard`). After that come repairs, and finally the results.
+    /// Returns the next request of a node that ends. The first one is a sign of life, whose answer shows whether the
+    /// store has lost data (`has_heard`). After that come repairs, and finally the results.
     pub(crate) fn last_request(
         &mut self,
         has_heard: bool,
@@ -184,8 +185,8 @@ impl Core {
         self.next_repair().unwrap_or(Request::Finish { id, node, progress, results })
     }
 
-    /// The next request that reports something the store does not know, if there is one: the urgent request, or a mark
-    /// of portions.
+    /// Returns the next request that reports something the store does not know, or `None` if the store knows
+    /// everything: the urgent request, or a mark of portions.
     pub(super) fn next_repair(&mut self) -> Option<Request> {
         if self.urgent.is_some() || self.unclaimed.to_mark.is_empty() {
             return self.urgent.clone();
@@ -214,7 +215,7 @@ impl Core {
         self.book.pass(self.frames().at(now), &mut self.load, part);
     }
 
-    /// The asks that are due now, for frames that have not closed, and for frames that the node has missed.
+    /// Returns the asks that are due now, for frames that have not closed, and for frames that the node has missed.
     pub(super) fn asks(&self, now: u64) -> Vec<Ask> {
         let wanted = self.wanted_entries(now);
         let due = wanted.filter(|(entry, moments)| moments.asks_for(entry.stage) <= now);
@@ -229,7 +230,7 @@ impl Core {
             .collect()
     }
 
-    /// The tracks that a claim asks for, in this stage of the frame.
+    /// Returns the tracks that a claim asks for, in this stage of the frame.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -23,8 +23,8 @@ impl Core {
         self.heard_at = now;
     }
 
-    /// The request that counts the next old frames. `None` if the frames are not old enough, if the node's window still
-    /// contains them, or if this node is not the first one in the roster.
+    /// Returns the request that counts the next old frames. Returns `None` if the frames are not old enough, if the
+    /// node's window still contains them, or if this node is not the first one in the roster.
     pub(super) fn count(&mut self, now: u64) -> Option<Request> {
         let from = self.run.counted.until;
         let most_frames = MOST_PIECES.div_ceil(self.frames().tracks.into());

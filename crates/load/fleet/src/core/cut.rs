@@ -7,9 +7,9 @@ use crate::message::Portion;
 /// have begun.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// The number of the slot from which on the pacer gives up its leases. This is the first slot of the new load, or
-    /// the first slot of the old load that is not due, whichever is later. If the pacer's leases end earlier, it is
-    /// their end.
+    /// The number of the slot from which the pacer gives up its leases. This is the first slot of the new load, or the
+    /// first slot of the old load that is not due, whichever is later. If the pacer's leases end earlier, it is their
+    /// end.
     pub(crate) slot: u64,
     /// The portions that the pacer had in these frames under the old load.
     pub(super) portions: Vec<Portion>,
@@ -25,7 +25,7 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// The number of slots before `slot` that the pacer had under the old load.
+    /// Returns the number of slots before `slot` that the pacer had under the old load.
     pub(super) fn slots_before(&mut self, slot: u64) -> u64 {
         let Cut { portions, old, .. } = self;
         let before = portions.iter().map(|Portion { frame, tracks }| {

@@ -20,12 +20,12 @@ pub(super) struct Unclaimed {
 }
 
 impl Unclaimed {
-    /// The number of slots that this node has started although another node owns them.
+    /// Returns the number of slots that this node has started although another node owns them.
     pub(super) fn twice(&self) -> u64 {
         self.twice_by_frame.values().sum::<u64>() + self.twice_besides
     }
 
-    /// The number of slots that were run blind and whose owners are still unknown.
+    /// Returns the number of slots that were run blind and whose owners are still unknown.
     pub(super) fn unconfirmed_slots(&self) -> u64 {
         self.unconfirmed.values().sum()
     }

@@ -1,4 +1,4 @@
-//! Takes over new versions of the load. The frame from which on a version is in force may already have begun. The pacer
+//! Takes over new versions of the load. The frame in which a version comes into force may already have begun. The pacer
 //! gives up its leases of the old load. If it has already started some of their slots, the node *sits out* until the
 //! new load reaches the slot that its pacer has reached.
 
@@ -15,14 +15,14 @@ const MOST_SITTING_OUT: u64 = 1 << 30;
 /// The versions of the load that are new to the node.
 #[derive(Debug)]
 pub(super) struct NewVersions {
-    /// How many of the known versions, counted from the first one, are still valid.
+    /// The number of known versions, counted from the first one, that are still valid.
     same: usize,
     /// The versions of the run after these.
     versions: Vec<Version>,
 }
 
 impl Core {
-    /// The cut that the pacer must make before it gets the new load, if there is one.
+    /// Takes the cut that the pacer must make before it gets the new load, or returns `None` if it need not make one.
     pub(crate) fn take_cut(&mut self) -> Option<Cut> {
         self.cut.take()
     }
@@ -85,7 +85,7 @@ impl Core {
         }
     }
 
-    /// The first frame whose load the new versions change. Without such a frame, it is `u64::MAX`.
+    /// Returns the first frame whose load the new versions change. Without such a frame, it is `u64::MAX`.
     pub(super) fn changed_from(&self, new: &NewVersions) -> u64 {
         let changes = new.versions.iter().chain(&self.run.versions[new.same..]);
         changes.map(|version| version.from).min().unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! The queue of events of a simulation.
+//! Stores the events of a simulation, sorted by time.
 
 use crate::message::{Reply, Request};
 use std::cmp::{Ordering, Reverse};

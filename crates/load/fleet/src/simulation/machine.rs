@@ -15,7 +15,7 @@ use nanopace::{ManualClock, Nanos};
 use std::mem;
 use std::time::Duration;
 
-/// The longest time of an answer for a node that has not begun.
+/// The maximum time that a node which has not begun waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The progress of a node in joining.
@@ -36,7 +36,7 @@ pub(super) enum Phase {
 pub(super) struct Machine {
     base: ManualClock,
     drift: f64,
-    /// How long the machine's clock was stopped in total.
+    /// The total time for which the machine's clock was stopped.
     stood: Duration,
     pub(super) clock: RunClock<ManualClock>,
     leader: Option<Leader>,
@@ -50,7 +50,7 @@ pub(super) struct Machine {
     pub(super) frozen_until: u64,
     pub(super) cut_off_until: u64,
     pub(super) trip: Duration,
-    /// How much longer its requests take than its answers.
+    /// The time by which the node's requests take longer than its answers.
     pub(super) one_way_ns: u64,
     /// The number of the turn that was queued last.
     pub(super) turns: u64,
@@ -111,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// How long the node waits for an answer.
+    /// Returns the time for which the node waits for an answer.
     pub(super) fn patience(&self) -> Duration {
         match &self.phase {
             Phase::Running(core) => core.patience(),
@@ -204,7 +204,7 @@ impl Machine {
         self.asks_until = Some(self.clock.now_ns() + ends_in);
     }
 
-    /// The next request of a leaving node, which may be the one that gives its tracks back.
+    /// Returns the next request of a leaving node, which may be the one that gives its tracks back.
     fn leave(&mut self, now: u64, is_late: bool, progress: &str) -> Option<Request> {
         self.tell();
         let Phase::Running(core) = &mut self.phase else { return None };
@@ -226,14 +226,14 @@ impl Machine {
         Some(core.leave(&last))
     }
 
-    /// The next request of a node that ends.
+    /// Returns the next request of a node that ends.
     pub(super) fn last_request(&mut self, has_heard: bool) -> Option<Request> {
         let progress = self.progress()?.text();
         let Phase::Running(core) = &mut self.phase else { return None };
         Some(core.last_request(has_heard, progress, &[]))
     }
 
-    /// The progress that the node reports to the store.
+    /// Returns the progress that the node reports to the store.
     pub(super) fn progress(&mut self) -> Option<Progress> {
         let now = self.clock.now_ns();
         let Phase::Running(core) = &mut self.phase else { return None };

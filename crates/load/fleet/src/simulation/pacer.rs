@@ -21,7 +21,7 @@ struct Leased {
 }
 
 impl Pacer {
-    /// The number of slots that the node has started.
+    /// Returns the number of slots that the node has started.
     pub(super) fn fired(&self) -> u64 {
         self.fired
     }
@@ -37,7 +37,7 @@ impl Pacer {
         true
     }
 
-    /// Whether the pacer has slots in a frame.
+    /// Returns whether the pacer has slots in a frame.
     pub(super) fn has(&self, frame: u64) -> bool {
         self.leased.contains_key(&frame)
     }

@@ -13,7 +13,7 @@ pub(super) struct Queue {
     pub(super) store: Played,
     per_request_ns: u64,
     per_frame_ns: u64,
-    /// By how much the store's clock has been set forward.
+    /// The total time by which the store's clock has been set forward.
     set_us: i64,
     /// The time at which all requests received so far are done.
     free_ns: u64,
@@ -43,12 +43,12 @@ impl Queue {
         }
     }
 
-    /// The time of the store's clock.
+    /// Returns the time of the store's clock.
     pub(super) fn clock_us(&self, at_ns: u64) -> i64 {
         EPOCH_US + self.set_us + (at_ns / 1_000).cast_signed()
     }
 
-    /// The true time at which the store's clock shows `clock_us`, according to its current setting.
+    /// Returns the true time at which the store's clock shows `clock_us`, according to its current setting.
     pub(super) fn when_ns(&self, clock_us: i64) -> u64 {
         u64::try_from((clock_us - EPOCH_US - self.set_us) * 1_000).unwrap_or(0)
     }

@@ -10,9 +10,9 @@ pub struct Setup {
     pub seed: u64,
     /// The number of nodes at the beginning.
     pub nodes: u32,
-    /// The load as text. It must have an end.
+    /// The load as a string. It must have an end.
     pub shape: String,
-    /// The arrival process as text.
+    /// The arrival process as a string.
     pub arrivals: String,
     /// The shortest length of a frame.
     pub frame: Duration,
@@ -29,11 +29,11 @@ pub struct Setup {
     pub again: f64,
     /// The largest deviation of the rates of machines' clocks, in parts per million.
     pub drift_ppm: f64,
-    /// How long the store takes for a request without frames.
+    /// The time that the store takes for a request without frames.
     pub per_request: Duration,
     /// The additional time that the store takes for each frame in a request.
     pub per_frame: Duration,
-    /// How long a node continues without the store.
+    /// The maximum time for which a node continues without the store.
     pub blind: Duration,
     /// The faults, each with its time relative to the beginning of the load.
     pub faults: Vec<(Duration, Fault)>,
@@ -69,7 +69,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// How long a node or the store does not respond because of the fault.
+    /// Returns the time for which a node or the store does not respond because of the fault.
     pub(super) fn lasts(&self) -> Duration {
         match *self {
             Fault::Freeze(_, time)

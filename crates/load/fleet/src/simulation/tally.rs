@@ -59,7 +59,7 @@ impl Tally {
         *most = late_ns.abs().max(*most);
     }
 
-    /// The standard deviation of the errors, and the largest error, in nanoseconds.
+    /// Returns the standard deviation of the errors, and the largest error, in nanoseconds.
     #[expect(clippy::cast_precision_loss, reason = "a figure")]
     pub(super) fn errors(&self) -> (f64, f64) {
         let (number, sum, squares, most) = self.errors;
@@ -67,7 +67,7 @@ impl Tally {
         ((squares / number - (sum / number).powi(2)).max(0.0).sqrt(), most)
     }
 
-    /// The largest share of a frame that one node has run.
+    /// Returns the largest share of a frame that one node has run.
     pub(super) fn largest_part(&self) -> f64 {
         f64::from(u32::try_from(self.most).unwrap_or(u32::MAX)) / f64::from(self.tracks)
     }

@@ -21,16 +21,16 @@ const RUN: &str = "simulated";
 /// The longest time between two turns of a node's thread, and between two looks of a waiting node.
 const TURN_NS: u64 = 20_000_000;
 
-/// In long frames, this many turns per frame are enough.
+/// The number of turns per frame that suffices in long frames.
 const TURNS: u64 = 4;
 
-/// How long the simulation continues after the load.
+/// The time for which the simulation continues after the load.
 const AFTER_NS: u64 = 1_000_000_000;
 
 /// The time after which nodes have followed a clock that was set; at least twenty frames.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The account is read this long after the end. By then, no node waits for silent nodes.
+/// The time after the end at which the account is read. By then, no node waits for silent nodes.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {
@@ -101,8 +101,8 @@ impl<'a> World<'a> {
         self.outcome()
     }
 
-    /// The end of the simulation: after the load has ended by the store's clock, and after nodes have followed this
-    /// clock.
+    /// Returns the end of the simulation: after the load has ended by the store's clock, and after nodes have followed
+    /// this clock.
     fn ends_ns(&self) -> u64 {
         self.begun.as_ref().map_or(u64::MAX, |begun| {
             let end = begun.load.end().expect("the load ends");
@@ -112,7 +112,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// The time at which all nodes have followed a clock that was set; 0 if no clock was set.
+    /// Returns the time at which all nodes have followed a clock that was set; 0 if no clock was set.
     fn followed_ns(&self) -> u64 {
         if self.is_set {
             self.away_until_ns + FOLLOWED_NS.max(20 * self.frames.frame_ns)

@@ -88,7 +88,7 @@ impl Place {
         }
     }
 
-    /// Whether an error names another server of a cluster. If so, this server is the new location of the store.
+    /// Returns whether an error names another server of a cluster. If so, this server is the new location of the store.
     pub(super) fn follows(&mut self, error: &RedisError) -> bool {
         let named = error.redirect_node().filter(|_| error.code() == Some("MOVED"));
         let Some((host, port)) = named.and_then(|(address, _)| address.rsplit_once(':')) else {
@@ -101,8 +101,8 @@ impl Place {
         true
     }
 
-    /// Whether an error will soon be over, because a slot of a cluster or a master is moving. Without sentinels, a
-    /// replica stays a replica.
+    /// Returns whether an error will soon be over, because a slot of a cluster or a master is moving. Without
+    /// sentinels, a replica stays a replica.
     pub(super) fn is_passing(&self, error: &RedisError) -> bool {
         match error.code() {
             Some("ASK" | "TRYAGAIN") => true,
@@ -138,8 +138,8 @@ fn open(info: &ConnectionInfo, ends: Instant) -> RedisResult<Connection> {
     Ok(connection)
 }
 
-/// The address of another server, which is reached in the same way as `server`. A cluster leaves the host name out if
-/// it does not know it.
+/// Returns the address of another server, which is reached in the same way as `server`. A cluster leaves the host name
+/// out if it does not know it.
 fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     let named = |known: &str| if host.is_empty() { known.to_owned() } else { host.to_owned() };
     match server {
@@ -156,7 +156,7 @@ fn moved(server: &ConnectionAddr, host: &str, port: u16) -> ConnectionAddr {
     }
 }
 
-/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or none.
+/// Asks a sentinel for the address of the master. Sentinels may have the same password as the store, or no password.
 fn found(
     name: &str,
     told: &ConnectionInfo,

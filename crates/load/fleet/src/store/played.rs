@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long keys are kept after their last use.
+/// The time for which keys are kept after their last use.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A store with at most one run.
@@ -66,7 +66,7 @@ impl Played {
         }
     }
 
-    /// The size of the stored data in bytes.
+    /// Returns the size of the stored data in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.data.borrow().bytes()
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 type Fields = HashMap<String, String>;
 
-/// Parses an answer. `None` if it does not have the format that the scripts write.
+/// Parses an answer. Returns `None` if it does not have the format that the scripts write.
 pub(super) fn read(value: Value) -> Option<Reply> {
     let mut values = Vec::<Value>::from_redis_value(value).ok()?.into_iter();
     let word: String = next(&mut values)?;
@@ -138,7 +138,7 @@ fn claimed(values: &mut impl Iterator<Item = Value>) -> Option<Claimed> {
     })
 }
 
-/// Reads a number and a text, if they are present.
+/// Reads a number and a string, if they are present.
 fn news<T>(
     values: &mut impl Iterator<Item = Value>,
     read: impl Fn(u64, &str) -> Option<T>,

@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The pause before a retry after a temporary error.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// How long a run's keys are kept after its last request, in addition to the length of the load.
+/// The time for which a run's keys are kept after its last request, in addition to the length of the load.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The length that a load without an end counts as.
+/// The length that is assumed for a load without an end.
 const ENDLESS: Duration = KEEP.saturating_mul(7);
 
 /// A connection to the store, for one run. The connection is opened when needed, and closed after any error, because

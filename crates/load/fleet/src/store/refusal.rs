@@ -2,8 +2,8 @@
 
 use crate::error::FleetError;
 
-/// The reason for which a server has rejected a request, by the code and text of its error. `None` if the user cannot
-/// fix it.
+/// Returns the error for a request that a server has rejected, by the code and the message of the server's error.
+/// Returns `None` if the user cannot fix the cause.
 pub(super) fn refused(code: &str, text: &str) -> Option<FleetError> {
     match code {
         "WRONGTYPE" => Some(FleetError::Damaged),

@@ -2,7 +2,7 @@
 
 pub(crate) mod waiters;
 
-/// Waits until `done`. Panics after a time that is long enough for any machine to make progress.
+/// Waits until `done` returns true. Panics after a time in which any machine should have made progress.
 #[cfg(feature = "pools")]
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let started = std::time::Instant::now();

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-/// The end of a wait.
+/// The result of a wait.
 pub(crate) type End = Result<Duration, WaitError<CostsRejected>>;
 
-/// Records a wake-up.
+/// A waker that records whether it was woken.
 #[derive(Default)]
 pub(crate) struct Bell(AtomicBool);
 
@@ -27,7 +27,7 @@ impl Wake for Bell {
     }
 }
 
-/// A limiter and its clock.
+/// Returns a clock, and a limiter that reads it.
 pub(crate) fn limiter(limits: &str) -> (ManualClock, Limiter) {
     let clock = ManualClock::new();
     (clock.clone(), Limiter::with_clock(limits.parse().unwrap(), clock))
@@ -45,7 +45,7 @@ pub(crate) struct Crowd<'l> {
     clock: ManualClock,
     guests: Vec<Guest<'l>>,
     came: usize,
-    /// The requests that have ended, by number, in their order.
+    /// The numbers and results of the requests that have ended, in the order in which they ended.
     pub(crate) gone: Vec<(usize, End)>,
 }
 
@@ -54,7 +54,7 @@ impl<'l> Crowd<'l> {
         Crowd { limiter, clock: clock.clone(), guests: Vec::new(), came: 0, gone: Vec::new() }
     }
 
-    /// Adds a request, which tries at once. Numbers begin at zero.
+    /// Adds a request, steps it at once, and returns its number. Numbers begin at 0.
     pub(crate) fn comes(&mut self, wait: Wait<'l>) -> usize {
         let (waiter, number) = (self.limiter.waiter(wait), self.came);
         let bell = Arc::new(Bell(AtomicBool::new(true)));
@@ -92,7 +92,7 @@ impl<'l> Crowd<'l> {
         self.guests.iter().map(|guest| guest.alarm).min()
     }
 
-    /// Moves the clock from alarm to alarm.
+    /// Moves the clock from alarm to alarm until `moment`.
     pub(crate) fn wait_until(&mut self, moment: Nanos) {
         while let Some(alarm) = self.next_alarm().filter(|alarm| *alarm <= moment) {
             self.clock.set(alarm);
@@ -115,7 +115,7 @@ impl<'l> Crowd<'l> {
         panic!("{} wait for ever", self.guests.len());
     }
 
-    /// The end of the request with that number, if it has ended.
+    /// Returns the result of the request with this number, if it has ended.
     pub(crate) fn end_of(&self, number: usize) -> Option<End> {
         self.gone.iter().find(|(other, _)| *other == number).map(|(_, end)| *end)
     }

@@ -1,7 +1,7 @@
 //! The laws that every limiter keeps, and random arrivals to test them.
 //!
-//! A limiter's test file has its definition as a function of all admissions before ([`agrees`]) and its bound on the
-//! admissions in a span ([`is_bounded`]), and runs the other laws.
+//! The test file of each limiter contains its definition, a function of all earlier admissions ([`agrees`]), and its
+//! bound on the admissions in a span ([`is_bounded`]). It also checks the other laws.
 
 use nanopace_limits::{Locked, Quota, Rejected, Rule, TryAcquire};
 use nanopace_nanos::Nanos;
@@ -13,7 +13,7 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const DAY: u64 = 86_400 * SECOND;
 pub(crate) const YEAR: u64 = 365 * DAY;
 
-/// A request for `n` at `now`, or an admission.
+/// A request of `n` at `now`, or its admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) now: Nanos,
@@ -38,13 +38,13 @@ pub(crate) fn not_until(moment: Nanos) -> Answer {
     Err(Rejected::NotUntil(moment))
 }
 
-/// The answers to `arrivals`, in order.
+/// Returns the decisions on `arrivals`, in order.
 pub(crate) fn answers<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Answer> {
     let mut state = rule.fresh();
     arrivals.iter().map(|arrival| rule.try_acquire(&mut state, arrival.now, arrival.n)).collect()
 }
 
-/// Those of `arrivals` that are admitted.
+/// Returns the arrivals that are admitted.
 pub(crate) fn admitted<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Vec<Arrival> {
     let answers = answers(rule, arrivals);
     arrivals
@@ -71,7 +71,8 @@ impl Step {
     }
 }
 
-/// Bursts at one moment, gaps about the interval and about the period, idle times of any length, and steps back.
+/// Generates bursts at one moment, gaps close to the interval and to the period, idle times of any length, and steps
+/// back.
 fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Value = Step> {
     let on = prop_oneof![
         4 => Just(0),
@@ -86,7 +87,7 @@ fn steps(interval_ns: u64, period_ns: u64, backwards: bool) -> impl Strategy<Val
     prop_oneof![9 => on, u32::from(backwards) => back]
 }
 
-/// Sizes of requests: mostly 1; sometimes 0, a part of `capacity`, all of it, and more.
+/// Generates sizes of requests: mostly 1; sometimes 0, a part of `capacity`, all of it, and more.
 fn sizes(capacity: u64) -> impl Strategy<Value = u64> {
     prop_oneof![
         8 => Just(1),
@@ -115,7 +116,7 @@ fn sequence(
     })
 }
 
-/// Arrivals at a limiter of `count` per `period_ns` that admits `capacity` at once. The clock sometimes goes
+/// Generates arrivals at a limiter of `count` per `period_ns` that admits `capacity` at once. The clock sometimes goes
 /// backwards.
 pub(crate) fn arrivals(
     period_ns: u64,
@@ -125,7 +126,7 @@ pub(crate) fn arrivals(
     sequence(period_ns, count, capacity, true)
 }
 
-/// The same, on a clock that never goes backwards.
+/// Generates the same arrivals as [`arrivals`], on a clock that never goes backwards.
 pub(crate) fn orderly(
     period_ns: u64,
     count: u64,
@@ -134,7 +135,7 @@ pub(crate) fn orderly(
     sequence(period_ns, count, capacity, false)
 }
 
-/// Every decision is the definition's, which knows all admissions before, in their order.
+/// Checks that every decision equals that of the definition, which is given all earlier admissions in their order.
 pub(crate) fn agrees<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -150,7 +151,8 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Between any two moments `from` and `to`, both included, no more is admitted than `bound` allows for `to - from`.
+/// Checks that between any two moments `from` and `to`, both included, no more is admitted than `bound` allows for `to
+/// - from`.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -175,7 +177,7 @@ pub(crate) fn let_in_is_bounded(
     Ok(())
 }
 
-/// A rejected request changes nothing: without it, all other decisions are the same.
+/// Checks that a rejected request changes nothing: without it, all other decisions are the same.
 pub(crate) fn rejections_count_for_nothing<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -195,7 +197,7 @@ pub(crate) fn rejections_count_for_nothing<R: Rule>(
     Ok(())
 }
 
-/// A request at its retry time is admitted. A nanosecond earlier it would not be.
+/// Checks that a request is admitted at its retry time, and would not be admitted a nanosecond earlier.
 pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     let mut state = rule.fresh();
     for &Arrival { now, n } in arrivals {
@@ -217,7 +219,7 @@ pub(crate) fn retries_get_in<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<
     Ok(())
 }
 
-/// An idle state equals a fresh one, so it may be dropped.
+/// Checks that an idle state equals a fresh one, so that it may be dropped.
 pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(), TestCaseError> {
     for (i, &first) in arrivals.iter().enumerate() {
         let mut state = rule.fresh();
@@ -241,8 +243,8 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
     Ok(())
 }
 
-/// A request for zero is always admitted, and changes nothing. A request for more than `capacity` is never admitted,
-/// and its error differs from "not yet".
+/// Checks that a request of zero is always admitted and changes nothing, and that a request of more than `capacity` is
+/// rejected with another error than "not yet".
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,
@@ -268,8 +270,8 @@ pub(crate) fn sizes_are_told_apart<R: Rule>(
     Ok(())
 }
 
-/// Looking changes nothing: limiters that were asked about any moment and size decide as others do. The result of a
-/// look is the decision.
+/// Checks that `peek_n_at` changes nothing, whatever moment and size it is called with, and that its result equals the
+/// decision.
 pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     make: impl Fn() -> L,
     arrivals: &[Arrival],
@@ -287,8 +289,8 @@ pub(crate) fn looking_changes_nothing<L: TryAcquire>(
     Ok(())
 }
 
-/// A standing is true: the remaining requests are admitted, and no more than that; after the reset, the whole limit is
-/// admitted.
+/// Checks that a standing is true: the remaining requests are admitted, but not one more, and the whole limit is
+/// admitted after the reset.
 pub(crate) fn a_standing_is_true<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],
@@ -328,8 +330,8 @@ pub(crate) fn common<R: Rule + Clone>(
     sizes_are_told_apart(rule, capacity, arrivals)
 }
 
-/// Quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval that is not
-/// whole.
+/// Generates quotas of all sizes: from one per 292 years to one per nanosecond, most of them with an interval that is
+/// not a whole number of nanoseconds.
 pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     let period_ns = (0_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     let quota = period_ns.prop_flat_map(|period_ns| {
@@ -344,7 +346,7 @@ pub(crate) fn quotas() -> impl Strategy<Value = Quota> {
     quota.prop_map(|(count, period_ns)| Quota::new(count, span(period_ns)).expect("a quota"))
 }
 
-/// Quotas of up to 20 per period, whose interval is a whole number of nanoseconds.
+/// Generates quotas of up to 20 per period, whose interval is a whole number of nanoseconds.
 pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     let interval_ns = (5_u32..63).prop_flat_map(|bits| 1..=Nanos::MAX.as_nanos() >> bits);
     (1..=20_u64, interval_ns).prop_map(|(count, interval_ns)| {
@@ -352,7 +354,7 @@ pub(crate) fn whole_quotas() -> impl Strategy<Value = Quota> {
     })
 }
 
-/// Arrivals at a limiter that admits the whole quota at once.
+/// Generates arrivals at a limiter that admits the whole quota at once.
 pub(crate) fn arrivals_for(quota: Quota) -> impl Strategy<Value = Vec<Arrival>> {
     arrivals(quota.period_ns(), quota.count(), quota.count())
 }

@@ -65,7 +65,7 @@ impl Data {
         }
     }
 
-    /// The total size of all keys and values in bytes.
+    /// Returns the total size of all keys and values in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of = |kept: &Kept| match kept {
             Kept::Hash(hash) => hash.iter().map(|(field, value)| field.len() + value.len()).sum(),
