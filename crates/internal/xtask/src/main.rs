@@ -377,33 +377,8 @@ fn header() -> Result<String, String> {
 fn package() -> Vec<Step> {
     vec![
         unpacked(),
-        Step::new("published crates alone", || alone(&["check", "--all-targets"], &[])),
-    ]
-}
-
-/// Packages the published crates and unpacks them outside of the workspace.
-fn unpacked() -> Step {
-    let unpack = || package::unpack(Path::new(ROOT)).map(drop);
-    Step::telling("published crates, packaged and unpacked", unpack).required()
-}
-
-/// Checks all published crates as their users get them.
-fn release() -> Vec<Step> {
-    vec![
-        needed(&services::OF_TESTS, ""),
-        unpacked(),
-        Step::new("tests of the published crates, and their examples", || {
-            let words = ["--include-ignored"].into_iter().chain(SIMULATED).map(str::to_owned);
-            let words: Vec<String> = words.collect();
-            let unpacked = of_unpacked();
-            built(&unpacked.each_ref().map(String::as_str), &words)
-                .is_some_and(|programs| succeed(&programs))
-        }),
-        Step::new("documentation tests of the published crates", || {
-            alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
-        }),
-        Step::new("benchmarks of the published crates compile", || {
-            alone(&["check", "--bench", "*"], &[])
+        Step::new("published crates alone, with their tests, examples and benchmarks", || {
+            alone(&["check", "--all-targets"], &[])
         }),
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
@@ -428,7 +403,8 @@ fn release() -> Vec<Step> {
     let tests = vec![
         needed(&services::OF_TESTS, ""),
         Step::new("tests of the published crates, and their examples", || {
-            let words = ["--include-ignored".to_owned()];
+            let words = ["--include-ignored"].into_iter().chain(SIMULATED).map(str::to_owned);
+            let words: Vec<String> = words.collect();
             let unpacked = of_unpacked();
             built(&unpacked.each_ref().map(String::as_str), &words)
                 .is_some_and(|programs| succeed(&programs))

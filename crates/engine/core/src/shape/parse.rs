@@ -80,7 +80,7 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// A shape, and the rates with which it begins and ends. A rate is none if the shape was cut there.
+/// A shape, and the rates with which it begins and ends. A rate is missing if the shape was cut there.
 struct Piece {
     shape: Shape,
     first: Option<Level>,

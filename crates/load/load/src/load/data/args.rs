@@ -29,7 +29,7 @@ pub(crate) enum DataOrder {
     Random,
 }
 
-/// What a load does after the last row.
+/// The behavior of a load after the last row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataEnd {
     #[default]

@@ -45,7 +45,7 @@ pub(crate) struct FleetArgs {
     pub(crate) gives_load: bool,
 }
 
-/// What a node does when it has had no connection to the store for longer than `--blind`.
+/// The behavior of a node that has had no connection to the store for longer than `--blind`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Then {
     Hold,

@@ -68,7 +68,7 @@ impl<T: Backend> Worker<T> {
     /// Works from the schedule's start until there are no more slots. A worker has a slot only
     /// while it makes the call for it: with a call in flight, it keeps none from the others.
     pub(crate) async fn work(&mut self) {
-        let shared = Arc::clone(&self.shared);
+        let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let span = shared.span.wait().await;
         let mut clock = None;
         while let Ok((grant, now)) = acquire(&self.line, clock).await {
@@ -103,21 +103,7 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.
-    async fn operation(
-        &mut self,
-        (number, intended_start): (u64, Nanos),
-        is_recorded: bool,
-    ) -> bool {
-        let flight = self.recorder.start(intended_start, is_recorded);
-        let (start, place) = (flight.started(), flight.place());
-        let slot = Slot { number, intended_start, start, is_recorded, place };
-        let answer = self.call(slot).await;
-        flight.end(answer);
-        answer.is_connected
-    }
-
-    /// Makes a call; opens the session before, if it is not open.
+    /// Makes a call. If the session is not open, opens it first.
     async fn call(&mut self, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if self.session.is_none() {

@@ -40,11 +40,11 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head of a connection. A server often sends the same head again, which is not parsed again.
+/// The last head of a connection. Servers often send the same head again, which is not parsed again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
-    /// What the bytes mean, as the response to a request of this kind.
+    /// The result of parsing the bytes as the response to a request of this kind.
     read: Option<(ExpectedResponse, Head)>,
 }
 
