@@ -1,4 +1,4 @@
-//! The timer in the reactor of smol and async-std.
+//! Tests the timer in the reactor of smol and async-std.
 
 #![cfg(all(feature = "async-io", feature = "pacer"))]
 

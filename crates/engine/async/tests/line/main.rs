@@ -1,4 +1,4 @@
-//! The line of tasks on a clock and a timer that are moved by hand.
+//! Tests the queue of tasks with a clock and a timer that the tests move.
 
 #![cfg(feature = "pacer")]
 
