@@ -1,7 +1,7 @@
-//! Every limiter that is a rule, with any numbers, on a clock that jumps back and forth. Nothing panics or hangs. A
-//! query returns the same as the decision. A refused request changes nothing. A request that is repeated at its retry
-//! time is admitted, and would not be earlier. Within any span no more requests are admitted than the limiter's
-//! documentation allows.
+//! Checks every limiter with a rule, with any numbers, on a clock that jumps forward and back. No call panics or
+//! hangs. A query returns the same as the decision. A refused request changes no state. A request that is repeated at
+//! its retry time is admitted, and would not be admitted earlier. Within any span, no more requests are admitted than
+//! the limiter's documentation allows.
 
 #![no_main]
 
@@ -40,23 +40,23 @@ enum Step {
     AskForOne { retries: bool },
 }
 
-/// The moment that a request counts for, if it was made at an earlier moment than others before it.
+/// The time for which a request counts, if it was made at an earlier time than requests before it.
 #[derive(Clone, Copy, PartialEq)]
 enum Latest {
-    /// The latest moment of an admitted request.
+    /// The latest time of an admitted request.
     LetIn,
-    /// The latest moment of any request.
+    /// The latest time of any request.
     Asked,
-    /// Its own moment or a later one: requests that were admitted before the clock went back are not compared with it.
+    /// Its own time or a later one. Requests that were admitted before the clock went back are not compared with it.
     Own,
 }
 
 struct Subject {
     limiter: Box<dyn TryAcquire>,
-    /// The largest number of requests that the limiter admits at once.
+    /// The maximum number of requests that the limiter admits at once.
     most: u64,
-    /// Returns the largest number of requests that the limiter admits within a span of so many nanoseconds, both ends
-    /// included.
+    /// Returns the maximum number of requests that the limiter admits within a span of the given number of
+    /// nanoseconds, both ends included.
     bound: Box<dyn Fn(u64) -> u128>,
     latest: Latest,
     counts_rejected: bool,
@@ -78,7 +78,7 @@ impl Subject {
         }
     }
 
-    /// A rule whose state is one word.
+    /// Creates a subject for a rule whose state is one word.
     fn word<R>(rule: R, most: u64, bound: impl Fn(u64) -> u128 + 'static) -> Subject
     where
         R: Rule<State: From<u64> + Into<u64>> + 'static,
@@ -86,8 +86,8 @@ impl Subject {
         Subject::new(Atomic::new(rule), most, bound, Latest::LetIn)
     }
 
-    /// A rule that admits `count` requests in each part of a span. `spans` returns the number of parts of a span of so
-    /// many nanoseconds.
+    /// Creates a subject for a rule that admits `count` requests in each part of a span. `spans` returns the number of
+    /// parts of a span of the given number of nanoseconds.
     fn locked<R: Rule + 'static>(
         rule: R,
         count: u64,
@@ -102,7 +102,7 @@ impl Subject {
 struct Setting {
     kind: Kind,
     quota: AnyQuota,
-    /// None means the quota's count.
+    /// The burst capacity. `None` means the quota's count.
     capacity: Option<Number>,
 }
 
@@ -152,7 +152,8 @@ impl Setting {
     }
 }
 
-/// The content of a bucket, and its inflow; less than 2 ns early if an interval is not a whole number of nanoseconds.
+/// Returns the bound of a bucket: its content plus its inflow. If an interval is not a whole number of nanoseconds,
+/// requests may be admitted less than 2 ns early.
 fn bucket(quota: Quota, capacity: u64) -> impl Fn(u64) -> u128 + Copy + 'static {
     let early_ns = if quota.period_ns().is_multiple_of(quota.count()) { 0 } else { 2 };
     move |length_ns| {
@@ -174,11 +175,11 @@ fn ring(quota: Quota, guarding: bool) -> Subject {
 
 struct World {
     subject: Subject,
-    /// The same limiter, which gets only the requests that were admitted.
+    /// The same limiter, which receives only the requests that were admitted.
     twin: Subject,
     now: Nanos,
     latest: Nanos,
-    /// For each admission, the moment that it counts for, and its number.
+    /// The admissions: the time for which each counts, and its number of requests.
     let_in: Vec<(Nanos, u64)>,
 }
 

@@ -1,6 +1,6 @@
-//! A stored configuration in which any bits have changed, or whose length has changed. Either it is opened with the
-//! limits that were stored, or the damage is reported; and a change that succeeds is there when the file is opened
-//! again.
+//! Damages a stored configuration: inverts any bits, or cuts off its end. Checks that it is opened with the limits
+//! that were stored, or that the damage is reported. Also checks that a change that succeeds is present when the file
+//! is opened again.
 
 #![no_main]
 
@@ -30,7 +30,7 @@ static INTACT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     drop(config);
     fs::read(&path).expect("just written")
 });
-/// The offsets of the bytes that are not zero: most of the file is empty.
+/// The offsets of the bytes that are not zero. Most of the file is empty.
 static USED: LazyLock<Vec<usize>> =
     LazyLock::new(|| (0..INTACT.len()).filter(|&place| INTACT[place] != 0).collect());
 
@@ -42,7 +42,8 @@ fn limits(number: u32) -> Limits {
     format!("{}/s, {}/h in 60", number + 1, number + 100).parse().expect("limits")
 }
 
-/// Whether `config` has exactly the first limits that were stored: an earlier state of the file is valid, too.
+/// Returns whether `config` contains exactly the first limits that were stored: an earlier state of the file is valid,
+/// too.
 fn is_a_prefix(config: &DiskConfig) -> bool {
     let stored = |number: u32| config.limits_of(&number.to_string());
     let count = (0..20).take_while(|number| stored(*number).is_some()).count() as u32;
@@ -50,7 +51,7 @@ fn is_a_prefix(config: &DiskConfig) -> bool {
         && (count..20).all(|number| stored(number).is_none())
 }
 
-/// Damage that no checksum covers is detected when the configuration is changed.
+/// Changes the configuration, which detects damage that no checksum covers.
 fn change(path: &Path, config: DiskConfig) -> Result<(), ConfigError> {
     config.set(Scope::Prefix("new"), limits(77))?;
     drop(config);
