@@ -58,8 +58,8 @@ fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Measures threads that make requests repeatedly. `hire` returns a function that makes a request, and returns whether
-/// the decision is as expected.
+/// Measures threads that make requests repeatedly, and returns the nanoseconds per decision. `hire` returns a function
+/// that makes a request. This function returns whether the decision is as expected.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();

@@ -156,7 +156,7 @@ fn runtime(threads: usize) -> Runtime {
     builder.worker_threads(threads).enable_all().build().expect("a runtime")
 }
 
-/// Prints a table of the results of all ways, and returns the medians.
+/// Measures all ways in alternating rounds, and returns the median result of each way.
 fn medians(runtime: &Runtime, rate: Rate, args: &Args) -> Vec<Seen> {
     let mut rounds: Vec<Vec<Seen>> = args.ways.iter().map(|_| Vec::new()).collect();
     for _ in 0..args.rounds {

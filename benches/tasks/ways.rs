@@ -80,7 +80,7 @@ impl Way {
         set.join_all().await.concat()
     }
 
-    /// Returns the source of slots on which each task waits.
+    /// Returns the sources of slots on which the tasks wait, one for each task.
     fn waiters(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Waiter> {
         let pacer = || Pacer::builder(rate).start_on_first_use().build();
         let line = || AsyncPacer::new(pacer()).expect("a timer");

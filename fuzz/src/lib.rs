@@ -12,7 +12,7 @@ pub enum Number {
     Small(u8),
     /// A large number, or one with many digits.
     Scaled(u32, u8),
-    /// A number just below the last moment, or just below the largest number.
+    /// The given distance below the latest time of a [`Nanos`].
     BelowTheLastMoment(u8),
     /// Any 64-bit number.
     Any(u64),

@@ -2,7 +2,7 @@
 //! engine.
 //!
 //! `start_claimed`, `start_next` and the like fill in a grant that their caller has made, and are never inlined. If
-//! they returned the grant, it would come back through memory, and the compiler would pass the grants of the hot path
+//! they returned the grant, it would be returned through memory, and the compiler would pass the grants of the hot path
 //! through the same memory.
 
 use crate::lease::Lease;

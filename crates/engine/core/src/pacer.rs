@@ -216,7 +216,7 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
     /// the pacer's clock.
     ///
-    /// It gives up as soon as it is known that the slot can't start in time: at once, or after a change of the rate.
+    /// It gives up as soon as the slot can certainly not start in time: at once, or after a change of the rate.
     /// In that case it has claimed no slot. A slot that is due now is granted, even if the deadline has passed.
     ///
     /// # Errors

@@ -38,8 +38,8 @@ impl Pacer {
     /// Claims the next slot, blocks until its intended start, and returns its grant, which contains how late the start
     /// is.
     ///
-    /// Raises Closed or Finished when no more operations start, and `TimeoutError` as soon as it is known that the
-    /// slot can't start within `timeout`. In these cases no slot has been claimed.
+    /// Raises Closed or Finished when no more operations start, and `TimeoutError` as soon as the slot can
+    /// certainly not start within `timeout`. In these cases no slot has been claimed.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;

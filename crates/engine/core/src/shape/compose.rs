@@ -147,7 +147,7 @@ impl Shape {
     /// ```
     ///
     /// Counts and starts are exactly those of the whole shape up to `time`. To describe a load that changes at a given
-    /// time, take the old shape up to that time, [then](Shape::then) append the new one:
+    /// time, take the old shape up to that time, and append the new one with [`then`](Shape::then):
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};

@@ -250,7 +250,7 @@ impl Program {
         }
     }
 
-    /// Returns the first time at or after `time_ns` at which the rate is not zero, or `i64::MAX` if the rate stays zero.
+    /// Returns the first time at or after `time_ns` at which the rate is not zero, or `i64::MAX` if it stays zero.
     pub(super) fn flat_until(&self, time_ns: i64) -> i64 {
         match self {
             _ if time_ns >= self.time_ns() => i64::MAX,

@@ -37,7 +37,7 @@
 //! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this many
 //! states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. No slot starts early
 //! because of that: slots that were due before a change of the schedule stay due, unless a late policy forfeits time in
-//! between. If slots that came back caused the changes of state, the wait time of a slot may be too short.
+//! between. If slots that were given back caused the changes of state, the wait time of a slot may be too short.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};

@@ -406,7 +406,7 @@ fn the_pacer_does_what_the_plain_one_does() {
     assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
 }
 
-/// Returns a setting with a rate and no other features.
+/// Returns a setting with a rate, without any other features.
 fn plain() -> Setting {
     Setting {
         profile: Profile::Slow,
