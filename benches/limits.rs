@@ -4,8 +4,8 @@
 //! cargo bench -p nanopace-benches --features rivals --bench limits -- [direct] [keyed] [memory]
 //! ```
 //!
-//! The baseline of single limits is a clock read and a compare-and-swap loop on one word. A `Limiter` with one
-//! limit and a `Keyed` are also compared with governor's. All candidates alternate in one run, and every decision
+//! The baseline of single limits is a clock read and a compare-and-swap loop on one word. A `Limiter` with one limit
+//! and a `Keyed` are also compared with governor's limiters. All candidates alternate in one run, and every decision
 //! is checked.
 
 use crossbeam_utils::CachePadded;
@@ -25,12 +25,12 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const SPAN: Duration = Duration::from_millis(100);
 const ROUNDS: usize = 7;
-/// The bound of one-word limiters, compared with the bare loop.
+/// The maximum ratio of the cost of one-word limiters to the cost of the bare loop.
 const BOUND: f64 = 1.5;
-/// The bounds of a `Limiter` with one limit and of a `Keyed` with the same hasher, compared with governor.
+/// The maximum ratios to the cost of governor: of a `Limiter` with one limit, and of a `Keyed` with the same hasher.
 const BOUNDS_BESIDE_GOVERNOR: [f64; 2] = [1.0, 1.05];
 const MILLION: u64 = 1 << 20;
-/// One minute at 1 G/s.
+/// The burst capacity: one minute at 1 G/s.
 const CAPACITY: u64 = 60_000_000_000;
 
 /// The name of a candidate, and a function that runs a round and returns the nanoseconds per decision of all threads
@@ -52,14 +52,14 @@ fn quota(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-/// A limiter that admits every request, even from a thread that was preempted for some seconds after it
-/// had read the clock.
+/// Returns a limiter that admits every request, even from a thread that was preempted for some seconds after it had
+/// read the clock.
 fn generous() -> Gcra {
     Gcra::with_burst(quota("1G/s"), CAPACITY).expect("a burst")
 }
 
-/// Measures threads that request repeatedly. `hire` returns a function that requests, and returns whether the decision
-/// is as expected.
+/// Measures threads that make requests repeatedly, and returns the nanoseconds per decision. `hire` returns a function
+/// that makes a request. This function returns whether the decision is as expected.
 fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) -> f64 {
     let work = crew::run(threads, SPAN, || {
         let mut ask = hire();
@@ -68,7 +68,8 @@ fn cost<W: FnMut() -> bool + Send>(threads: usize, hire: impl Fn() -> W + Sync) 
     1e9 / work.per_second()
 }
 
-/// Prints all candidates compared with the first. The next `bounded` candidates are judged by the bound.
+/// Prints all candidates compared with the first one. The `bounded` candidates after the first are compared with the
+/// bound.
 fn compare(mut candidates: Vec<Candidate<'_>>, bounded: usize, bound: f64) {
     let mut rounds: Vec<&mut dyn FnMut() -> f64> =
         candidates.iter_mut().map(|(_, round)| &mut **round as _).collect();
@@ -109,7 +110,7 @@ fn candidate<'a>(what: &str, threads: usize, ask: impl Fn() -> bool + Sync + 'a)
     (format!("{what}, {threads} threads"), Box::new(move || cost(threads, || &ask)))
 }
 
-/// The minimum cost of a limiter with one word.
+/// Does the minimum work of a limiter with one word.
 fn bare(word: &AtomicU64, clock: &TscClock) -> bool {
     let now = clock.now().as_nanos();
     let mut seen = word.load(Relaxed);
@@ -124,7 +125,7 @@ fn asking(rule: impl Rule<State: From<u64> + Into<u64>>) -> impl Fn() -> bool + 
     move || limiter.try_acquire().is_ok()
 }
 
-/// A limiter with a rate, and optionally more limits.
+/// Returns a function that makes a request to a limiter with a rate, and optionally more limits.
 fn front_door(more: &str) -> impl Fn() -> bool + Sync {
     let limiter = Limiter::new(generous_text(more).parse().expect("limits"));
     move || limiter.try_acquire().is_ok()
@@ -140,7 +141,7 @@ fn refusing() -> impl Fn() -> bool + Sync {
     move || limiter.try_acquire().is_err()
 }
 
-/// Numbers below `count`, a power of two, in an order that no cache predicts.
+/// Returns numbers below `count`, a power of two, in an order that no cache predicts.
 fn shuffled(count: u64) -> impl FnMut() -> u64 + Send {
     static SEED: AtomicU64 = AtomicU64::new(0);
     let mut number = SEED.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
@@ -170,7 +171,7 @@ fn keyed() {
     }
 }
 
-/// The keys of the requests.
+/// The number of threads and the number of keys that they request.
 #[derive(Clone, Copy)]
 struct Crowd {
     threads: usize,
@@ -199,7 +200,7 @@ fn key_name(key: u64) -> String {
     format!("user:{key:07}")
 }
 
-/// Keys that count for 30 s, so that no key is removed before all have been added.
+/// Returns a limiter with keys that count for 30 s, so that no key is removed before all have been added.
 fn full_keyed(keys: u64, clock: impl Clock + 'static) -> Keyed<u64> {
     let burst = Keyed::per_second(1_000_000_000).burst(CAPACITY);
     let keyed = burst.max_keys(index(keys)).clock(clock).build().expect("limits");
@@ -239,7 +240,7 @@ fn memory() {
     weigh("governor, u64", || rivals::full(MILLION), rivals::clean);
 }
 
-/// Adds a million keys, removes them all, and prints the memory after both. `tidy` returns the number of removed
+/// Adds a million keys, removes them all, and prints the memory after each step. `tidy` returns the number of removed
 /// keys.
 fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usize) {
     let before = MEMORY.current_usage();
@@ -250,7 +251,7 @@ fn weigh<T>(name: &str, build: impl FnOnce() -> T, tidy: impl FnOnce(&T) -> usiz
     println!("| {name:<32} | {full:>9.1} | {:>14.1} |", held());
 }
 
-/// `governor`, used as its documentation describes.
+/// Candidates that use `governor` as its documentation describes.
 mod rivals {
     use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
     use std::num::NonZeroU32;

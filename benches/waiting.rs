@@ -6,9 +6,9 @@
 //!
 //! `--record` writes the figures to `benches/results/figures.json` and to the table of docs/PERFORMANCE.md.
 //!
-//! Some requests are always waiting, for one limit or for one of several keys. A start is counted when the
-//! request continues, after its jitter. governor has no blocking wait; its threads sleep for the time that
-//! it returns plus a random part of the jitter.
+//! Some requests are always waiting, for one limit or for one of several keys. A start is counted when the request
+//! continues, after its jitter. governor has no blocking wait; its threads sleep for the time that it returns plus a
+//! random part of the jitter.
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Jitter, Quota, RateLimiter};
@@ -30,13 +30,13 @@ const ROUNDS: usize = 5;
 const WARM_UP: Duration = Duration::from_millis(200);
 const SPAN: Duration = Duration::from_millis(500);
 const JITTER: Duration = Duration::from_millis(10);
-/// All keys together have the same demand as the single limit.
+/// The rate of the single limit. All keys together have the same demand.
 const RATE: u32 = 1_000;
 const KEYS: u32 = 10;
 const BURST: u32 = 5;
 const TASKS: usize = 50;
 const THREADS: usize = 20;
-/// The least throughput with jitter as a share of that without.
+/// The minimum throughput with jitter, as a share of the throughput without jitter.
 const BOUND: f64 = 0.95;
 
 fn main() -> io::Result<()> {
@@ -59,7 +59,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A round of one candidate with a jitter, in starts per second.
+/// A function that runs a round of one candidate with a jitter, and returns the starts per second.
 type Round = fn(Duration) -> f64;
 
 /// Compares starts per second with and without jitter. The first two candidates are nanopace's.
@@ -178,7 +178,7 @@ fn quota(rate: u32) -> Quota {
     Quota::per_second(number(rate)).allow_burst(number(BURST))
 }
 
-/// Starts per second, counted by the requests themselves after the initial burst.
+/// Returns the starts per second, counted by the requests themselves after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
     // Relaxed: a statistic that orders nothing.
@@ -187,7 +187,7 @@ fn per_second(starts: &AtomicU64) -> f64 {
     float(starts.load(Relaxed) - before) / began.elapsed().as_secs_f64()
 }
 
-/// Tasks that wait repeatedly, each for a key.
+/// Runs tasks that wait repeatedly, each for a key, and returns the starts per second.
 fn in_tasks<A, F>(make: impl FnOnce() -> A) -> f64
 where
     A: Fn(u32) -> F + Clone + Send + 'static,
@@ -209,7 +209,7 @@ where
     per_second(&starts)
 }
 
-/// Threads that wait repeatedly, each for a key.
+/// Runs threads that wait repeatedly, each for a key, and returns the starts per second.
 fn in_threads(ask: impl Fn(u32) + Sync) -> f64 {
     let (starts, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {

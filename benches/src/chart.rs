@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Line {
     /// The name in the legend.
     pub name: String,
-    /// Points as (x, y).
+    /// The points as (x, y).
     pub points: Vec<(f64, f64)>,
 }
 
@@ -28,7 +28,7 @@ pub struct Chart<'a> {
 }
 
 const SIZE: (u32, u32) = (900, 480);
-/// The width of the legend.
+/// The width of the legend, in pixels.
 const LEGEND: u32 = 180;
 const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
@@ -46,7 +46,7 @@ impl Chart<'_> {
     /// Draws the lines.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn draw(&self, file: &Path, lines: &[Line]) -> Result<(), Box<dyn Error>> {
         let root = SVGBackend::new(file, SIZE).into_drawing_area();
         root.fill(&WHITE)?;

@@ -1,4 +1,4 @@
-//! Clocks that make a pacer late or shorten the runs of its lanes.
+//! Provides clocks that make a pacer late or shorten the runs of its lanes.
 
 use crossbeam_utils::CachePadded;
 use nanopace::{Clock, Nanos, TscClock};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The default clock with an offset that only grows. It makes a pacer late at once, and each reading
-/// costs about as much as one of the default clock.
+/// The default clock with an offset that only grows. A growing offset makes a pacer late at once. A reading costs
+/// about as much as one of the default clock.
 #[derive(Clone, Debug)]
 pub struct LeapClock(Arc<(TscClock, AtomicU64)>);
 
@@ -21,7 +21,7 @@ impl LeapClock {
     /// Moves the clock ahead by another `span`.
     ///
     /// # Panics
-    /// When the span is longer than five centuries.
+    /// Panics if the span is longer than five centuries.
     pub fn leap(&self, span: Duration) {
         let nanos = u64::try_from(span.as_nanos()).expect("a span of less than 500 years");
         self.0.1.fetch_add(nanos, Relaxed);
@@ -40,7 +40,8 @@ impl Clock for LeapClock {
     }
 }
 
-/// The number of counters for readings. If more threads read the clock at a time, some readings may be lost.
+/// The number of counters for readings. If more threads than this read the clock at the same time, some readings may
+/// not be counted.
 const PLACES: usize = 16;
 
 static NEXT_PLACE: AtomicUsize = AtomicUsize::new(0);
@@ -49,8 +50,8 @@ thread_local! {
     static PLACE: usize = NEXT_PLACE.fetch_add(1, Relaxed) % PLACES;
 }
 
-/// A [`LeapClock`] that runs `factor` times too fast and counts its readings, with a cache line for
-/// each thread's counter.
+/// A [`LeapClock`] that runs `factor` times too fast and counts its readings. Each thread's counter has its own cache
+/// line.
 #[derive(Clone, Debug)]
 pub struct HurriedClock(Arc<Hurried>);
 
@@ -72,12 +73,12 @@ impl HurriedClock {
     /// Moves the clock ahead by another `span` of its own time.
     ///
     /// # Panics
-    /// When the span is longer than five centuries.
+    /// Panics if the span is longer than five centuries.
     pub fn leap(&self, span: Duration) {
         self.0.clock.leap(span.div_f64(crate::float(self.0.factor)));
     }
 
-    /// The number of readings by this thread and by threads that have ended.
+    /// Returns the number of readings by this thread and by threads that have ended.
     #[must_use]
     pub fn readings(&self) -> u64 {
         self.0.readings.iter().map(|readings| readings.load(Relaxed)).sum()
@@ -96,7 +97,7 @@ impl Clock for HurriedClock {
 mod tests {
     use crate::pacers;
 
-    /// All slots of a run start at the same reading.
+    /// Checks that all slots of a run start at the same reading.
     #[test]
     fn a_lane_reads_the_clock_once_per_run() {
         let (pacer, clock) = pacers::hurried(50);

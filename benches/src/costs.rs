@@ -5,27 +5,27 @@ use crate::rounds::{Samples, alternate, per_call};
 use nanopace::{Grant, Pacer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Calls per round; a round of cheap calls lasts about 10 ms.
+/// The number of calls per round. A round of cheap calls lasts about 10 ms.
 const CALLS: u64 = 1 << 21;
 
-/// Nanoseconds per call, one thread, slots due.
+/// The costs of calls in nanoseconds per call, on one thread, with slots that are due.
 #[derive(Debug)]
 pub struct Costs {
-    /// One relaxed `fetch_add`.
+    /// The cost of one relaxed `fetch_add`.
     pub bare: Samples,
-    /// A plain counter in memory: a load, an addition and a store.
+    /// The cost of a plain counter in memory: a load, an addition and a store.
     pub counter: Samples,
-    /// `Pacer::acquire`.
+    /// The cost of `Pacer::acquire`.
     pub shared: Samples,
-    /// `Pacer::acquire`, with the wait time read from the grant.
+    /// The cost of `Pacer::acquire` and of reading the wait time from the grant.
     pub shared_wait: Samples,
-    /// `Lane::acquire`.
+    /// The cost of `Lane::acquire`.
     pub lane: Samples,
-    /// `Lane::acquire`, with the wait time read from the grant.
+    /// The cost of `Lane::acquire` and of reading the wait time from the grant.
     pub lane_wait: Samples,
-    /// `Pacer::claim`, with the start of the claim.
+    /// The cost of `Pacer::claim` and of starting the claim.
     pub claim: Samples,
-    /// `Pacer::claim` of a slot that is not due, dropped at once.
+    /// The cost of `Pacer::claim` for a slot that is not due, and of dropping the claim at once.
     pub dropped_claim: Samples,
 }
 
@@ -33,7 +33,7 @@ impl Costs {
     /// Measures all costs in alternating rounds.
     ///
     /// # Panics
-    /// If a slot is lost.
+    /// Panics if a slot is lost.
     #[must_use]
     pub fn measure(rounds: usize) -> Costs {
         let (word, counter) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -71,7 +71,7 @@ impl Costs {
     }
 }
 
-/// Adds without a locked instruction, and returns the old value like `fetch_add`.
+/// Increments the counter without a locked instruction, and returns the old value like `fetch_add`.
 fn count(counter: &AtomicU64) -> u64 {
     let before = counter.load(Relaxed);
     counter.store(before + 1, Relaxed);

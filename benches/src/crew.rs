@@ -6,31 +6,31 @@ use std::sync::{LazyLock, OnceLock};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Calls between two clock readings, enough to make the cost of a reading negligible.
+/// The number of calls between two clock readings. It makes the cost of a reading negligible.
 const BATCH: u64 = 4096;
 
 /// The work of a crew.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Calls by all threads.
+    /// The number of calls by all threads.
     pub calls: u64,
-    /// From the common start to the end of the last thread.
+    /// The time from the common start to the end of the last thread.
     pub span: Duration,
 }
 
 impl Work {
-    /// Calls per second of the whole crew.
+    /// Returns the number of calls per second of the whole crew.
     #[must_use]
     pub fn per_second(&self) -> f64 {
         float(self.calls) / self.span.as_secs_f64()
     }
 }
 
-/// Read once, before any thread is pinned: a pinned thread sees only its own core.
+/// The cores. They are read once, before any thread is pinned, because a pinned thread sees only its own core.
 static CORES: LazyLock<Vec<CoreId>> =
     LazyLock::new(|| core_affinity::get_core_ids().unwrap_or_default());
 
-/// The number of cores.
+/// Returns the number of cores.
 #[must_use]
 pub fn cores() -> usize {
     CORES.len().max(1)
@@ -46,7 +46,7 @@ pub fn pin(index: usize) {
 /// Runs `work` in a new thread on the first core.
 ///
 /// # Panics
-/// If `work` panics.
+/// Panics if `work` panics.
 pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let work = || {
         pin(0);
@@ -55,16 +55,16 @@ pub fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("work that does not panic"))
 }
 
-/// Runs `threads` threads for about `span`; each repeats the function that `hire` returns. Threads are
-/// pinned, one per core, if there are enough cores. The functions are dropped after all threads have ended.
+/// Runs `threads` threads for about `span`. Each repeats the function that `hire` returns. Threads are pinned, one per
+/// core, if there are enough cores. The functions are dropped after all threads have ended.
 ///
-/// All threads stop at one time and not after a number of calls, so that no thread runs alone and
-/// uncontended at the end. The gate at the start is not a [`std::sync::Barrier`], and each thread reads
-/// the clock itself. With a thousand threads on two cores, the first thread that leaves a barrier keeps
-/// the others from its lock for minutes, and a thread that should stop the others would not be scheduled.
+/// All threads stop at one time and not after a number of calls, so that no thread runs alone and uncontended at the
+/// end. The gate at the start is not a [`std::sync::Barrier`], and each thread reads the clock itself. With a thousand
+/// threads on two cores, the first thread that leaves a barrier keeps the others from its lock for minutes, and a
+/// thread that should stop the others would not be scheduled.
 ///
 /// # Panics
-/// If a thread cannot be started or panics.
+/// Panics if a thread cannot be started or panics.
 pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() -> W + Sync) -> Work {
     let gate = Gate(OnceLock::new());
     let pinned = threads <= cores();
@@ -101,15 +101,14 @@ pub fn run<W: FnMut() + Send>(threads: usize, span: Duration, hire: impl Fn() ->
     Work { calls: shifts.iter().map(|shift| shift.0).sum(), span: ends.max().unwrap_or(span) }
 }
 
-/// How long a crew must work so that every thread is scheduled: time slices last a few milliseconds.
+/// Returns the time for which a crew must work so that every thread is scheduled. Time slices last a few milliseconds.
 #[must_use]
 pub fn fair_span(threads: usize) -> Duration {
     let slices = Duration::from_millis(2) * u32::try_from(threads).unwrap_or(u32::MAX);
     slices.max(Duration::from_millis(100))
 }
 
-/// A gate at which threads sleep, without a lock, until it opens. The time at which it opens is the
-/// crew's start.
+/// A gate at which threads sleep, without a lock, until it opens. The time at which it opens is the crew's start.
 struct Gate(OnceLock<Instant>);
 
 impl Gate {
@@ -123,7 +122,7 @@ impl Gate {
     }
 
     fn open<'a>(&self, crew: impl Iterator<Item = &'a Thread>) {
-        // Gives a crew that fits the cores time to fall asleep at the gate.
+        // This gives a crew that fits the cores time to fall asleep at the gate.
         thread::sleep(Duration::from_millis(5));
         self.0.get_or_init(Instant::now);
         crew.for_each(Thread::unpark);

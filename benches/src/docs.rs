@@ -1,7 +1,7 @@
 //! Compiles and runs the examples in the repository's pages as documentation tests.
 //!
-//! They are in this package because it is not published; a published package cannot include these files. The
-//! pages in `crates/engine/core/docs` are tested with that crate.
+//! The examples are tested in this package because it is not published: a published package cannot include these
+//! files. The pages in `crates/engine/core/docs` are tested with that crate.
 
 macro_rules! pages {
     ($($name:ident = $path:literal),* $(,)?) => {

@@ -1,9 +1,10 @@
-//! A measured figure with its baseline, its bound and the verdict.
+//! Represents a measured figure with its baseline, its bound and the verdict.
 
 use crate::rounds::Samples;
 use std::fmt;
 
-/// A baseline is too noisy if its middle half is wider than this share of its median.
+/// The maximum width of the middle half of a baseline's rounds, as a share of its median. A wider baseline is too
+/// noisy.
 const NOISY: f64 = 0.10;
 
 /// One row of the printed table.
@@ -15,15 +16,15 @@ pub struct Figure {
     pub unit: &'static str,
     /// The measured value.
     pub value: f64,
-    /// The bare baseline from the same run; none if the bound applies to the value itself.
+    /// The bare baseline from the same run. `None` if the bound applies to the value itself.
     pub baseline: Option<f64>,
     /// The value divided by the baseline: the median of the rounds' ratios.
     pub ratio: Option<f64>,
-    /// The bound on the ratio, or on the value if there is no ratio; none for information only.
+    /// The bound on the ratio, or on the value if there is no ratio. `None` if the figure is for information only.
     pub bound: Option<f64>,
     /// The side of the bound on which the figure must be.
     pub sense: Sense,
-    /// None without a bound, or if the machine was too noisy to judge.
+    /// Whether the figure meets its bound. `None` without a bound, or if the machine was too noisy to judge.
     pub holds: Option<bool>,
     /// The variation of the baseline between rounds, as a share of its median.
     pub spread: Option<f64>,
@@ -34,14 +35,14 @@ pub struct Figure {
 /// The side of its bound on which a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
-    /// Less is better.
+    /// The figure must be at most the bound.
     AtMost,
-    /// More is better.
+    /// The figure must be at least the bound.
     AtLeast,
 }
 
 impl Figure {
-    /// A value without a baseline.
+    /// Creates a figure from a value without a baseline.
     #[must_use]
     pub fn plain(name: &str, unit: &'static str, value: f64) -> Figure {
         Figure {
@@ -58,7 +59,7 @@ impl Figure {
         }
     }
 
-    /// Rounds of a candidate, compared with rounds of the baseline.
+    /// Creates a figure from rounds of a candidate and rounds of the baseline.
     #[must_use]
     pub fn of_rounds(name: &str, unit: &'static str, ours: &Samples, baseline: &Samples) -> Figure {
         Figure {
@@ -117,7 +118,7 @@ impl Figure {
     }
 }
 
-/// The table head for [`Figure`]s.
+/// Returns the table head for [`Figure`]s.
 #[must_use]
 pub fn head() -> String {
     row("figure", "value", "bare", "ratio", "bound", "")
@@ -148,7 +149,7 @@ fn row(name: &str, value: &str, baseline: &str, ratio: &str, bound: &str, verdic
     line
 }
 
-/// Formats three significant digits.
+/// Formats a number with three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),

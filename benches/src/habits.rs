@@ -12,7 +12,7 @@ use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 
 const SESSIONS: u32 = 64;
-/// How long the waiting calls wait.
+/// The time for which the waiting calls wait.
 const WAIT: Duration = Duration::from_millis(10);
 
 /// A target whose calls run this function.
@@ -34,7 +34,7 @@ where
     }
 }
 
-/// Measures each habit, compared with a call that awaits only once; 64 sessions on a thread.
+/// Measures each way to wait, compared with a call that awaits only once, with 64 sessions on a thread.
 #[must_use]
 pub fn all() -> [(&'static str, Calls); 6] {
     let lock = Arc::new(Mutex::new(()));
@@ -98,7 +98,7 @@ where
     Calls::measure(move || ours(load(), Does(call.clone())), move || ours(load(), Nothing))
 }
 
-/// Calls that block their thread; each session has its own thread.
+/// A target whose calls block their thread. Each session has its own thread.
 struct Blocks;
 
 impl BlockingTarget for Blocks {
@@ -114,10 +114,11 @@ impl BlockingTarget for Blocks {
     }
 }
 
-/// Measures the calls per second of 64 sessions whose calls wait for 10 ms, in alternating rounds. A
-/// blocking target has a thread per session; the others share 2 threads.
+/// Measures the calls per second of 64 sessions whose calls wait for 10 ms, in alternating rounds. A blocking target
+/// has a thread per session. The others share 2 threads.
 ///
 /// # Panics
+/// Panics if a load can't be run.
 /// When a load can't be run.
 #[must_use]
 pub fn waits() -> [(&'static str, Samples); 3] {

@@ -1,4 +1,4 @@
-//! Shared code of the benchmarks: late pacers, alternating rounds, crews of pinned threads, and figures.
+//! Provides the shared code of the benchmarks: late pacers, alternating rounds, crews of pinned threads, and figures.
 //!
 //! Figures of one machine at different times cannot be compared, but ratios from alternating rounds can.
 //! Each benchmark therefore alternates the engine and a bare baseline in the same loop and judges their ratio.

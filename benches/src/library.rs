@@ -43,12 +43,12 @@ impl BlockingTarget for Blocking {
     }
 }
 
-/// Nanoseconds of CPU time per call, by the library and by bare loops, in alternating rounds.
+/// The CPU time per call in nanoseconds, with the library and with bare loops, measured in alternating rounds.
 #[derive(Debug)]
 pub struct Calls {
-    /// With the library.
+    /// The CPU time per call with the library.
     pub ours: Samples,
-    /// With as many bare loops.
+    /// The CPU time per call with the same number of bare loops.
     pub bare: Samples,
 }
 
@@ -56,7 +56,7 @@ impl Calls {
     /// Measures sessions that are tasks on one thread.
     ///
     /// # Panics
-    /// If a load cannot be run.
+    /// Panics if a load cannot be run.
     #[must_use]
     pub fn of_tasks(sessions: u32) -> Calls {
         Calls::measure(
@@ -68,7 +68,7 @@ impl Calls {
     /// Measures sessions with a thread each.
     ///
     /// # Panics
-    /// If a load cannot be run.
+    /// Panics if a load cannot be run.
     #[must_use]
     pub fn of_threads(sessions: u32) -> Calls {
         Calls::measure(
@@ -83,7 +83,7 @@ impl Calls {
         Calls { ours, bare }
     }
 
-    /// The CPU time that the library adds to a call, in nanoseconds.
+    /// Returns the CPU time that the library adds to a call, in nanoseconds.
     #[must_use]
     pub fn added(&self) -> f64 {
         let pairs = self.ours.0.iter().zip(&self.bare.0);
@@ -91,10 +91,10 @@ impl Calls {
     }
 }
 
-/// The length of a round.
+/// The duration of a round.
 pub(crate) const ROUND: Duration = Duration::from_secs(1);
 
-/// A rate that no session can reach, so that no session waits.
+/// Returns a rate that no session can reach, so that no session waits.
 pub(crate) fn endless() -> Rate {
     "1G/s".parse().expect("a rate")
 }
@@ -149,7 +149,7 @@ fn bare_thread(end: Instant) -> u64 {
     calls
 }
 
-/// CPU time of the process per call, in nanoseconds, for work that returns its number of calls.
+/// Returns the CPU time of the process per call, in nanoseconds, for work that returns its number of calls.
 fn per_call(work: impl FnOnce() -> u64) -> f64 {
     let before = os::process_time();
     let calls = work();
@@ -159,7 +159,7 @@ fn per_call(work: impl FnOnce() -> u64) -> f64 {
 /// Runs 100 k/s for 5 s on 64 sessions of a target that does nothing.
 ///
 /// # Panics
-/// If the load cannot be run.
+/// Panics if the load cannot be run.
 #[must_use]
 pub fn hundred_thousand() -> Report {
     let rate = "100k/s".parse().expect("a rate");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// The machine and the time, recorded with every figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// In UTC.
+    /// The date and time in UTC.
     pub date: String,
     /// The processor's name and its number of cores.
     pub processor: String,
@@ -53,7 +53,7 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(format!("{} (family {family}, model {model})", line("model name")?))
 }
 
-/// The kernel's version without the suffix of its distributor.
+/// Returns the kernel's version without the suffix of its distributor.
 fn first_word(text: &str) -> String {
     text.trim().split('-').next().unwrap_or_default().to_owned()
 }
@@ -63,7 +63,7 @@ fn compiler() -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
-/// Measures the CPU time of other programs: a late wake-up may be due to them.
+/// Measures the CPU time of other programs, because a late wake-up may be due to them.
 #[derive(Debug)]
 pub struct Others {
     since: Instant,
@@ -72,13 +72,13 @@ pub struct Others {
 }
 
 impl Others {
-    /// Starts to measure.
+    /// Starts the measurement.
     #[must_use]
     pub fn new() -> Others {
         Others { since: Instant::now(), everyone: busy().unwrap_or_default(), own: own() }
     }
 
-    /// The share of all cores' time that other programs used; 0 if the system does not report it.
+    /// Returns the share of all cores' time that other programs used, or 0 if the system does not report it.
     #[must_use]
     pub fn share(&self) -> f64 {
         let everyone = busy().unwrap_or_default().saturating_sub(self.everyone);
@@ -94,11 +94,11 @@ impl Default for Others {
     }
 }
 
-/// The busy time of all cores.
+/// Returns the busy time of all cores.
 fn busy() -> Option<Duration> {
     let text = fs::read_to_string("/proc/stat").ok()?;
-    // user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen; in hundredths
-    // of a second.
+    // The fields are: user, nice, system, idle, waiting for a disk, interrupts (two kinds), stolen. They are in
+    // hundredths of a second.
     let ticks: Vec<u64> = text
         .lines()
         .next()?

@@ -1,4 +1,4 @@
-//! The operating system's clocks and timers, as the bare baseline of timed figures.
+//! Accesses the operating system's clocks and timers, as the bare baseline of timed figures.
 
 pub use platform::{least_slack, now, process_time, sleep_until, thread_time};
 
@@ -12,7 +12,7 @@ mod platform {
     /// Sets the timer slack of the calling thread to 1 ns.
     ///
     /// # Panics
-    /// If the system refuses, because a worse baseline would make the engine look better.
+    /// Panics if the system refuses, because a worse baseline would make the engine look better.
     pub fn least_slack() {
         set_current_timer_slack(NonZeroU64::new(1))
             .expect("a thread that may set its own timer slack");
@@ -21,34 +21,34 @@ mod platform {
     /// Reads the monotonic clock.
     ///
     /// # Panics
-    /// If the clock is before its origin.
+    /// Panics if the clock is before its origin.
     #[must_use]
     pub fn now() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::Monotonic))
     }
 
-    /// CPU time of the calling thread.
+    /// Returns the CPU time of the calling thread.
     ///
     /// # Panics
-    /// If the clock is before its origin.
+    /// Panics if the clock is before its origin.
     #[must_use]
     pub fn thread_time() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::ThreadCPUTime))
     }
 
-    /// CPU time of all threads of the process.
+    /// Returns the CPU time of all threads of the process.
     ///
     /// # Panics
-    /// If the clock is before its origin.
+    /// Panics if the clock is before its origin.
     #[must_use]
     pub fn process_time() -> Duration {
         duration(clock_gettime(rustix::time::ClockId::ProcessCPUTime))
     }
 
-    /// Sleeps until an absolute time, with nothing else around it.
+    /// Sleeps until an absolute time with one system call, and does nothing else.
     ///
     /// # Panics
-    /// If the system cannot express the time.
+    /// Panics if the system cannot represent the time.
     pub fn sleep_until(moment: Duration) {
         let moment = Timespec::try_from(moment).expect("a moment of this century");
         while clock_nanosleep_absolute(ClockId::Monotonic, &moment).is_err() {}
@@ -66,7 +66,7 @@ mod platform {
 
     static ORIGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-    /// Does nothing: other systems have no timer slack.
+    /// Does nothing, because other systems have no timer slack.
     pub fn least_slack() {}
 
     /// Reads the monotonic clock.
@@ -75,19 +75,19 @@ mod platform {
         ORIGIN.elapsed()
     }
 
-    /// Unknown here: shares are reported as 0.
+    /// Returns zero: the CPU time is unknown on these systems, so shares are reported as 0.
     #[must_use]
     pub fn thread_time() -> Duration {
         Duration::ZERO
     }
 
-    /// Unknown here: shares are reported as 0.
+    /// Returns zero: the CPU time is unknown on these systems, so shares are reported as 0.
     #[must_use]
     pub fn process_time() -> Duration {
         Duration::ZERO
     }
 
-    /// The closest to an absolute sleep on these systems.
+    /// Sleeps until about an absolute time, with a relative sleep, because these systems have no absolute one.
     pub fn sleep_until(moment: Duration) {
         std::thread::sleep(moment.saturating_sub(now()));
     }

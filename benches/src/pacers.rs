@@ -1,4 +1,4 @@
-//! Pacers whose slots are all due, for benchmarks.
+//! Builds pacers whose slots are all due, for benchmarks.
 
 use crate::clocks::{HurriedClock, LeapClock};
 use nanopace::{Pacer, PacerBuilder, Rate};
@@ -9,19 +9,19 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Parses a rate that is written in a benchmark.
 ///
 /// # Panics
-/// If the string is not a valid rate.
+/// Panics if the string is not a valid rate.
 #[must_use]
 pub fn rate(text: &str) -> Rate {
     text.parse().expect("a rate")
 }
 
-/// A pacer that is an hour late on a schedule of 1 G/s, so that every slot is due.
+/// Returns a pacer that is an hour late on a schedule of 1 G/s, so that every slot is due.
 #[must_use]
 pub fn behind() -> Pacer {
     late(Pacer::builder(rate("1G/s")), HOUR).0
 }
 
-/// A pacer that is `span` late, and its clock.
+/// Returns a pacer that is `span` late, and its clock.
 #[must_use]
 pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     let clock = LeapClock::new();
@@ -30,9 +30,9 @@ pub fn late(builder: PacerBuilder, span: Duration) -> (Pacer, LeapClock) {
     (pacer, clock)
 }
 
-/// A pacer that is an hour late on a schedule of 10 M/s, with a clock that runs `factor` times too
-/// fast. A lane takes as many slots as it grants within 10 us of its clock, so its runs are `factor`
-/// times shorter. The clock's count of readings gives the number of runs.
+/// Returns a pacer that is an hour late on a schedule of 10 M/s, with a clock that runs `factor` times too fast. A
+/// lane claims the number of slots that it grants within 10 us of its clock, so its runs are `factor` times shorter.
+/// The clock's count of readings is the number of runs.
 #[must_use]
 pub fn hurried(factor: u32) -> (Pacer, HurriedClock) {
     let clock = HurriedClock::new(factor);

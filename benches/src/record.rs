@@ -1,7 +1,7 @@
 //! Stores the newest value of each figure in one file, and generates the tables in the pages from it.
 //!
-//! A table stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Its rows are the figures
-//! whose `tables` contain that name. A figure stays in its tables when it is measured again.
+//! A table is between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Its rows are the figures whose `tables`
+//! contain that name. A figure stays in its tables when it is measured again.
 //!
 //! A test in this file fails if a table in a page differs from the file.
 
@@ -29,7 +29,7 @@ const HEAD: &str =
 /// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The letter that pages use for a machine, and the machine.
+    /// The machines, by the letters that pages use for them.
     machines: BTreeMap<char, String>,
     figures: Vec<Quoted>,
 }
@@ -41,17 +41,17 @@ struct Quoted {
     /// The tables that contain the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tables: Vec<String>,
-    /// The ratio to the baseline with the unit `x`, or the value if there is no baseline.
+    /// The ratio to the baseline with the unit `x`, or the value if the figure has no baseline.
     value: f64,
     /// The other end of the range, if several runs differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<f64>,
     unit: String,
     bound: Option<Bound>,
-    /// None without a bound, or if the machine was too noisy to judge.
+    /// Whether the figure meets its bound. `None` without a bound, or if the machine was too noisy to judge.
     holds: Option<bool>,
     machine: char,
-    /// In UTC.
+    /// The date and time in UTC.
     date: String,
 }
 
@@ -66,7 +66,7 @@ impl Record {
     /// Reads the file.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn read() -> io::Result<Record> {
         Ok(serde_json::from_str(&fs::read_to_string(root().join(FILE))?)?)
     }
@@ -74,7 +74,7 @@ impl Record {
     /// Writes the file and the tables in the pages.
     ///
     /// # Errors
-    /// If a file cannot be read or written.
+    /// Returns an error if a file cannot be read or written.
     pub fn write(&self) -> io::Result<()> {
         fs::write(root().join(FILE), serde_json::to_string_pretty(self)? + "\n")?;
         for page in PAGES.map(|page| root().join(page)) {
@@ -86,7 +86,7 @@ impl Record {
     /// Adds figures, and replaces those with the same names.
     ///
     /// # Panics
-    /// If there are more machines than letters.
+    /// Panics if there are more machines than letters.
     pub fn add(&mut self, figures: &[Figure], machine: &Machine) {
         let known = self.machines.iter().find(|(_, name)| **name == machine.processor);
         let letter = known.map_or_else(|| self.free_letter(), |(&letter, _)| letter);
@@ -165,7 +165,7 @@ impl Quoted {
     }
 }
 
-/// Rounds to three significant digits.
+/// Rounds a number to three significant digits.
 fn short(value: f64) -> f64 {
     format!("{value:.2e}").parse().expect("a number that was just written")
 }

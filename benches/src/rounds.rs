@@ -4,9 +4,9 @@ use crate::float;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Nanoseconds per call. The result of each call goes through a [`black_box`] in every loop that is
-/// compared. It decides whether the compiler unrolls the loop, which changes the result by a third of an
-/// atomic addition.
+/// Returns the duration of a call in nanoseconds. The result of each call goes through a [`black_box`] in every loop
+/// that is compared. The black box decides whether the compiler unrolls the loop, which changes the result by a third
+/// of an atomic addition.
 #[inline(never)]
 pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
@@ -16,24 +16,24 @@ pub fn per_call<T>(calls: u64, mut call: impl FnMut() -> T) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / float(calls)
 }
 
-/// One value per round.
+/// The values of a measurement, one per round.
 #[derive(Clone, Debug, Default)]
 pub struct Samples(pub Vec<f64>);
 
 impl Samples {
-    /// The median of the rounds.
+    /// Returns the median of the rounds.
     #[must_use]
     pub fn median(&self) -> f64 {
         quantile(&self.0, 0.5)
     }
 
-    /// The width of the middle half as a share of the median, a measure of the machine's noise.
+    /// Returns the width of the middle half as a share of the median, a measure of the machine's noise.
     #[must_use]
     pub fn spread(&self) -> f64 {
         (quantile(&self.0, 0.75) - quantile(&self.0, 0.25)) / self.median()
     }
 
-    /// The median of the ratios to the baseline, round by round. A slowdown of the machine that affects both
+    /// Returns the median of the ratios to the baseline, round by round. A slowdown of the machine that affects both
     /// cancels out.
     #[must_use]
     pub fn ratio_to(&self, baseline: &Samples) -> f64 {
@@ -54,10 +54,10 @@ impl Samples {
     }
 }
 
-/// The quantile of the samples at `part`, from 0 to 1.
+/// Returns the quantile of the samples at `part`, from 0 to 1.
 ///
 /// # Panics
-/// Without samples.
+/// Panics if there are no samples.
 #[must_use]
 pub fn quantile(samples: &[f64], part: f64) -> f64 {
     let mut sorted = samples.to_vec();

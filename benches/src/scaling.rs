@@ -1,37 +1,36 @@
 //! Predicts the throughput on more cores than this machine has, with a model that can be checked by hand.
 //!
-//! A lane *thinks* while it takes a run of slots and grants them; it touches nothing that others
-//! write. It is *served* while it uses shared data, one lane at a time. This is a closed queueing network
-//! with one server, and its mean value analysis takes three lines. A shared `acquire` costs one transfer
-//! of a cache line per grant.
+//! A lane *thinks* while it claims a run of slots and grants them: it accesses no data that others write. It is
+//! *served* while it uses shared data, one lane at a time. This is a closed queueing network with one server, and its
+//! mean value analysis takes three lines. A shared `acquire` costs one transfer of a cache line per grant.
 //!
 //! All parameters are measured on one and two cores, except the distance between cores, which is assumed.
 
 use serde::{Deserialize, Serialize};
 
-/// A lane takes as many slots as it grants within this time, in nanoseconds.
+/// The time in nanoseconds for which a lane claims slots: the number of slots that it grants within this time.
 const YOUNG: f64 = 10_000.0;
 
-/// The most slots in a run.
+/// The maximum number of slots in a run.
 const MOST_SLOTS: f64 = 2048.0;
 
-/// Measured throughput of lanes.
+/// The measured throughput of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Runs {
-    /// Average number of slots in a run.
+    /// The average number of slots in a run.
     pub slots: f64,
-    /// Millions of grants per second of all lanes together.
+    /// The throughput of all lanes together, in millions of grants per second.
     pub mega: f64,
 }
 
 /// Measured costs, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
-    /// A shared `acquire` by one thread alone.
+    /// The cost of a shared `acquire` by one thread alone.
     pub shared: f64,
-    /// Time between two shared `acquire` calls of two threads, with the transfer of the word between cores.
+    /// The time between two shared `acquire` calls of two threads, with the transfer of the word between cores.
     pub hand_over: f64,
-    /// A grant from a lane's run, and the caller's use of it.
+    /// The cost of a grant from a lane's run, and of the caller's use of it.
     pub grant: f64,
     /// The cost of a run beyond its grants, for a single lane.
     pub run: f64,
@@ -39,16 +38,16 @@ pub struct Model {
     pub served: f64,
 }
 
-/// The distance between the two cores of this machine, as the unit.
+/// The distance between the two cores of this machine, the unit of distances.
 pub const HERE: f64 = 1.0;
 
 impl Model {
-    /// Fits the model to millions of grants per second: of the shared `acquire` on 1 and 2 cores, of lanes
-    /// with short runs on 1 and 2 cores, and of one lane with long runs.
+    /// Fits the model to throughputs in millions of grants per second: of the shared `acquire` on 1 and 2 cores, of
+    /// lanes with short runs on 1 and 2 cores, and of one lane with long runs.
     #[must_use]
     pub fn fit(shared: [f64; 2], short: [Runs; 2], long: Runs) -> Model {
         let nanos = |mega: f64| 1e3 / mega;
-        // Two measurements, two unknowns: a grant's share of its run is run / slots.
+        // There are two measurements and two unknowns: a grant's share of its run is run / slots.
         let share = 1.0 / short[0].slots - 1.0 / long.slots;
         let run = (nanos(short[0].mega) - nanos(long.mega)) / share;
         let grant = nanos(long.mega) - run / long.slots;
@@ -62,7 +61,8 @@ impl Model {
         model.with_served(short[1])
     }
 
-    /// Fits the serialised part to the throughput of two lanes, which falls as it grows, by halving the range.
+    /// Fits the serialised part to the throughput of two lanes by bisection. The throughput falls as the serialised
+    /// part grows.
     fn with_served(self, two: Runs) -> Model {
         let mut range = (0.0, 100.0 * self.run);
         for _ in 0..60 {
@@ -73,20 +73,20 @@ impl Model {
         Model { served: range.0, ..self }
     }
 
-    /// The same model with an operation of `nanos` nanoseconds after each grant.
+    /// Returns the same model with an operation of `nanos` nanoseconds after each grant.
     #[must_use]
     pub fn with_operations(self, nanos: f64) -> Model {
         Model { grant: self.grant + nanos, ..self }
     }
 
-    /// Millions of grants per second of the shared `acquire`. `distance` is the transfer time of a cache
-    /// line as a multiple of [`HERE`].
+    /// Returns the throughput of the shared `acquire`, in millions of grants per second. `distance` is the transfer
+    /// time of a cache line as a multiple of [`HERE`].
     #[must_use]
     pub fn shared(&self, cores: u32, distance: f64) -> f64 {
         1e3 / if cores == 1 { self.shared } else { self.hand_over * distance }
     }
 
-    /// Millions of grants per second of one lane per core, in runs of `slots`.
+    /// Returns the throughput of one lane per core in runs of `slots`, in millions of grants per second.
     #[must_use]
     pub fn lanes(&self, cores: u32, slots: f64, distance: f64) -> f64 {
         let think = self.grant * slots + self.run;
@@ -103,8 +103,8 @@ impl Model {
         per_nano * slots * 1e3
     }
 
-    /// The length to which runs converge: the number of slots that a lane grants within 10 us at its own
-    /// pace, at most twice the length of the run before.
+    /// Returns the length to which runs converge: the number of slots that a lane grants within 10 us at its own pace,
+    /// at most twice the length of the run before.
     #[must_use]
     pub fn slots(&self, cores: u32, distance: f64) -> f64 {
         let next = |slots: f64| {
@@ -114,14 +114,14 @@ impl Model {
         (0..1000).fold(1.0, |slots, _| next(slots))
     }
 
-    /// The number of cores beyond which more lanes do not raise the throughput.
+    /// Returns the number of cores beyond which more lanes do not increase the throughput.
     #[must_use]
     pub fn knee(&self, slots: f64, distance: f64) -> f64 {
         (self.grant * slots + self.run + self.served * distance) / (self.served * distance)
     }
 
-    /// The number of lanes beyond which runs shrink to single slots: when every lane has been served once,
-    /// the first lane's clock reading is too old.
+    /// Returns the number of lanes beyond which runs shrink to single slots: when every lane has been served once, the
+    /// first lane's clock reading is too old.
     #[must_use]
     pub fn crowd(&self, distance: f64) -> f64 {
         YOUNG / (self.served * distance)
@@ -155,7 +155,7 @@ mod tests {
         assert!(is_near(model.lanes(1, 900.0, HERE), long.mega));
     }
 
-    /// Measurements from the machine of docs/SCALING.md, from the round with the steadiest runs.
+    /// The measurements are from the machine of docs/SCALING.md, from the round with the steadiest runs.
     #[test]
     fn the_model_predicts_figures_it_was_not_fitted_to() {
         let model =
@@ -181,7 +181,7 @@ mod tests {
         assert!((1.5..2.0).contains(&gain), "{gain}");
     }
 
-    /// A run of 9800 / 101 slots and the 200 ns to take it last 10 us, as long as serving a hundred lanes.
+    /// A run of 9800 / 101 slots and the 200 ns to claim it last 10 us, as long as serving a hundred lanes.
     #[test]
     fn runs_last_ten_microseconds_until_serving_all_lanes_takes_as_long() {
         assert!(is_near(MODEL.slots(1, HERE), 2048.0));

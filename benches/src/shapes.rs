@@ -9,18 +9,19 @@ use std::time::Duration;
 
 const CALLS: u32 = 1 << 18;
 
-/// A pacer that is 30 minutes late may be out of range, where slots are handled one by one.
+/// The lateness of the pacers. A pacer that is 30 minutes late may be out of range, where slots are handled one by
+/// one.
 const LATE: Duration = Duration::from_secs(60);
 
 /// The interval of the constant load.
 const GAP: Duration = Duration::from_micros(1);
 
-/// Nanoseconds per call, one thread, slots due.
+/// The costs of calls in nanoseconds per call, on one thread, with slots that are due.
 #[derive(Debug)]
 pub struct Beside {
-    /// `Pacer::acquire`: the constant load, then the other load.
+    /// The cost of `Pacer::acquire` with the constant load, and with the other load.
     pub shared: [Samples; 2],
-    /// `Lane::acquire`: the same two loads.
+    /// The cost of `Lane::acquire` with the same two loads.
     pub lane: [Samples; 2],
 }
 
@@ -28,7 +29,7 @@ impl Beside {
     /// Measures both loads in alternating rounds. `gap` is the mean interval of the other load.
     ///
     /// # Panics
-    /// When a slot is missing.
+    /// Panics if a slot is missing.
     #[must_use]
     pub fn measure(rounds: usize, load: fn() -> PacerBuilder, gap: Duration) -> Beside {
         let loads = [(constant(), GAP), (load(), gap), (constant(), GAP), (load(), gap)];
@@ -71,48 +72,48 @@ fn constant() -> PacerBuilder {
     "1M/s".parse().expect("a rate")
 }
 
-/// Ramps from 0 to 1 M/s in 10 s and back, repeatedly.
+/// Returns a builder for a load that ramps from 0 to 1 M/s in 10 s and back, repeatedly.
 ///
 /// # Panics
-/// Never.
+/// Never panics, because the shape is valid.
 pub fn ramp() -> PacerBuilder {
     "ramp 0/s..1M/s 10s mirror forever".parse().expect("a shape")
 }
 
-/// Ramps from 100/s to 5 k/s in 30 s and back, repeatedly.
+/// Returns a builder for a load that ramps from 100/s to 5 k/s in 30 s and back, repeatedly.
 ///
 /// # Panics
-/// Never.
+/// Never panics, because the shape is valid.
 pub fn slow_ramp() -> PacerBuilder {
     "ramp 100/s..5k/s 30s mirror forever".parse().expect("a shape")
 }
 
-/// A sine between 0.5 and 1.5 M/s with a period of one second.
+/// Returns a builder for a sine wave between 0.5 and 1.5 M/s with a period of one second.
 ///
 /// # Panics
-/// Never.
+/// Never panics, because the shape is valid.
 pub fn sine() -> PacerBuilder {
     "sine 500k/s..1500k/s period 1s forever".parse().expect("a shape")
 }
 
-/// 1 M/s with random (Poisson) arrivals.
+/// Returns a builder for 1 M/s with random (Poisson) arrivals.
 pub fn poisson() -> PacerBuilder {
     constant().arrivals(Arrivals::poisson(1))
 }
 
-/// Threads that acquire random arrivals from one pacer, slots due.
+/// Measures threads that acquire random arrivals from one pacer, with slots that are due.
 ///
 /// # Panics
-/// When a slot is lost or granted twice.
+/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn poisson_shared(threads: usize, span: Duration) -> Work {
     sweep::by_pacer(&pacers::late(poisson(), LATE).0, threads, span, Pacer::acquire)
 }
 
-/// Threads that acquire random arrivals from one pacer, each with its own lane, slots due.
+/// Measures threads that acquire random arrivals from one pacer, each with its own lane, with slots that are due.
 ///
 /// # Panics
-/// When a slot is lost or granted twice.
+/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn poisson_lanes(threads: usize, span: Duration) -> Work {
     sweep::by_lanes(&pacers::late(poisson(), LATE).0, threads, span)

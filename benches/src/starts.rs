@@ -6,14 +6,14 @@ use nanopace::{Lane, Nanos, Pacer, Pause, Rate};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Measurements of a series of starts.
+/// The measurements of a series of starts.
 #[derive(Clone, Debug, Default)]
 pub struct Starts {
     /// The lateness of each start, in nanoseconds.
     pub late_ns: Vec<f64>,
     /// The gaps between starts, as multiples of the interval.
     pub gaps: Vec<f64>,
-    /// CPU time as a share of one core.
+    /// The CPU time as a share of one core.
     pub cpu: f64,
 }
 
@@ -24,7 +24,7 @@ impl Starts {
         Starts { late_ns, gaps, cpu }
     }
 
-    /// The share of gaps within 25 % of the interval.
+    /// Returns the share of gaps that differ from the interval by at most 25 %.
     #[must_use]
     pub fn even(&self) -> f64 {
         let even = self.gaps.iter().filter(|gap| (0.75..=1.25).contains(*gap)).count();
@@ -37,13 +37,13 @@ fn fresh<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().expect("a worker that does not panic"))
 }
 
-/// The start of each series is not recorded: meanwhile the thread learns how late it wakes.
+/// The time at the start of each series that is not recorded. During this time the thread learns how late it wakes.
 const LEARNING: Duration = Duration::from_millis(300);
 
-/// Starts with a lane of a pacer, recorded from 0.3 s on.
+/// Measures starts with a lane of a pacer, recorded after the first 0.3 s.
 ///
 /// # Panics
-/// If a slot is lost.
+/// Panics if a slot is lost.
 #[must_use]
 pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
     fresh(|| {
@@ -70,10 +70,10 @@ pub fn paced(rate: Rate, pause: Pause, count: usize) -> Starts {
     })
 }
 
-/// The bare baseline: only absolute sleeps with a timer slack of 1 ns.
+/// Measures the bare baseline: only absolute sleeps with a timer slack of 1 ns.
 ///
 /// # Panics
-/// If a thread may not set its own timer slack.
+/// Panics if a thread may not set its own timer slack.
 #[must_use]
 pub fn bare(interval: Duration, count: u32) -> Starts {
     fresh(|| {
@@ -92,10 +92,10 @@ pub fn bare(interval: Duration, count: u32) -> Starts {
     })
 }
 
-/// The achieved rate over `span` divided by the target rate, by the operating system's clock.
+/// Returns the achieved rate over `span` divided by the target rate, by the operating system's clock.
 ///
 /// # Panics
-/// If a slot is lost.
+/// Panics if a slot is lost.
 #[must_use]
 pub fn achieved(rate: Rate, span: Duration) -> f64 {
     fresh(|| {
@@ -120,11 +120,11 @@ fn start_one(lane: &mut Lane) {
     std::hint::black_box(lane.acquire()).expect("an open pacer");
 }
 
-/// The time from a change of the rate until a sleeping caller has started, in nanoseconds, for `count`
+/// Measures the time from a change of the rate until a sleeping caller has started, in nanoseconds, for `count`
 /// callers one after the other.
 ///
 /// # Panics
-/// If a sleeper is granted its slot before the change.
+/// Panics if a sleeper is granted its slot before the change.
 #[must_use]
 pub fn reached(count: usize) -> Vec<f64> {
     (0..count).map(|_| reach_one()).collect()
@@ -147,11 +147,11 @@ fn reach_one() -> f64 {
     (started - changed).as_secs_f64() * 1e9
 }
 
-/// Lets `sleepers` callers sleep for hours, changes the rate to 10 k/s and returns the lateness of each
-/// start in nanoseconds, in the order of the schedule.
+/// Lets `sleepers` callers sleep for hours, changes the rate to 10 k/s, and returns the lateness of each start in
+/// nanoseconds, in the order of the schedule.
 ///
 /// # Panics
-/// If a slot is lost or started twice.
+/// Panics if a slot is lost or started twice.
 #[must_use]
 pub fn herd(sleepers: usize) -> Vec<f64> {
     let pacer = Pacer::new("1/h".parse().expect("a rate"));

@@ -11,10 +11,10 @@ use std::time::Duration;
 /// The numbers of threads in the benchmarks.
 pub const THREADS: [usize; 7] = [1, 2, 4, 8, 64, 256, 1024];
 
-/// Threads that add to one word, which is the minimum cost of a shared pacer.
+/// Measures threads that add to one word, which is the minimum cost of a shared pacer.
 ///
 /// # Panics
-/// If an addition is lost.
+/// Panics if an addition is lost.
 #[must_use]
 pub fn bare(threads: usize, span: Duration) -> Work {
     let cell = AtomicU64::new(0);
@@ -27,28 +27,28 @@ pub fn bare(threads: usize, span: Duration) -> Work {
     work
 }
 
-/// Threads that acquire from one pacer, slots due, and read the wait time.
+/// Measures threads that acquire from one pacer and read the wait time, with slots that are due.
 ///
 /// # Panics
-/// If a slot is lost or granted twice.
+/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn shared(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::acquire)
 }
 
-/// Threads that take slots from one pacer with `try_acquire`, slots due, and read the wait time.
+/// Measures threads that acquire from one pacer with `try_acquire` and read the wait time, with slots that are due.
 ///
 /// # Panics
-/// If a slot is lost, granted twice or refused.
+/// Panics if a slot is lost, granted twice or refused.
 #[must_use]
 pub fn tried(threads: usize, span: Duration) -> Work {
     by_pacer(&pacers::behind(), threads, span, Pacer::try_acquire)
 }
 
-/// Threads that take slots from one pacer.
+/// Measures threads that acquire from one pacer with the given function.
 ///
 /// # Panics
-/// If a slot is lost, granted twice or refused.
+/// Panics if a slot is lost, granted twice or refused.
 pub fn by_pacer<E>(
     pacer: &Pacer,
     threads: usize,
@@ -64,19 +64,19 @@ pub fn by_pacer<E>(
     work
 }
 
-/// Threads that acquire slots that are due, each with its own lane.
+/// Measures threads that acquire slots that are due, each with its own lane.
 ///
 /// # Panics
-/// If a slot is lost or granted twice.
+/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn lanes(threads: usize, span: Duration) -> Work {
     by_lanes(&pacers::behind(), threads, span)
 }
 
-/// Like [`lanes`] with shorter runs, which a clock that runs `factor` times too fast causes.
+/// Measures threads like [`lanes`], but with shorter runs: the clock runs `factor` times too fast.
 ///
 /// # Panics
-/// If a slot is lost or granted twice.
+/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     let (pacer, clock) = pacers::hurried(factor);
@@ -86,10 +86,10 @@ pub fn lanes_in_runs(factor: u32, threads: usize, span: Duration) -> Runs {
     Runs { slots, mega: work.per_second() / 1e6 }
 }
 
-/// Threads that take slots of one pacer, each with its own lane.
+/// Measures threads that acquire slots of one pacer, each with its own lane.
 ///
 /// # Panics
-/// If a slot is lost or granted twice.
+/// Panics if a slot is lost or granted twice.
 #[must_use]
 pub fn by_lanes(pacer: &Pacer, threads: usize, span: Duration) -> Work {
     let work = crew::run(threads, span, || {

@@ -1,4 +1,4 @@
-//! Measures how exactly tasks start and what that costs, compared with other ways to pace them.
+//! Measures how exactly tasks start and how much CPU time that costs, compared with other ways to pace them.
 //!
 //! ```text
 //! cargo bench -p nanopace-benches --features rivals --bench tasks
@@ -8,9 +8,9 @@
 //!
 //! Each figure is the median of the rounds; the ways alternate in each round.
 //!
-//! Every way has the same tasks, which only start. A start's lateness is measured against its intended
-//! start. For ways that do not report intended starts, it is measured against the n-th interval, so
-//! the lateness of a way that loses rate grows. The baseline is one task that waits for one timerfd.
+//! Every way has the same tasks, which only start. A start's lateness is measured against its intended start. For ways
+//! that do not report intended starts, it is measured against the n-th interval, so the lateness of a way that loses
+//! rate grows. The baseline is one task that waits for one timerfd.
 
 mod ways;
 
@@ -66,8 +66,8 @@ impl Seen {
     }
 }
 
-/// Lateness in seconds, sorted. Without an intended start, it is measured against the n-th interval after the
-/// earliest start.
+/// Returns the lateness of the starts in seconds, sorted. Without an intended start, it is measured against the n-th
+/// interval after the earliest start.
 fn lateness(starts: &[Start], rate: Rate) -> Vec<f64> {
     let first = starts[0].at.as_secs_f64();
     let by_count =
@@ -134,7 +134,7 @@ fn main() {
     }
 }
 
-/// The cost of a due slot in one task, in nanoseconds.
+/// Measures the cost of a due slot in one task, in nanoseconds.
 async fn due() -> [f64; 2] {
     const SLOTS: u32 = 5_000_000;
     let pacer = AsyncPacer::new(Pacer::new(Rate::FASTEST)).expect("a timer");
@@ -156,7 +156,7 @@ fn runtime(threads: usize) -> Runtime {
     builder.worker_threads(threads).enable_all().build().expect("a runtime")
 }
 
-/// Prints a table of the results of all ways.
+/// Measures all ways in alternating rounds, and returns the median result of each way.
 fn medians(runtime: &Runtime, rate: Rate, args: &Args) -> Vec<Seen> {
     let mut rounds: Vec<Vec<Seen>> = args.ways.iter().map(|_| Vec::new()).collect();
     for _ in 0..args.rounds {

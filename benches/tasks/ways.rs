@@ -1,4 +1,4 @@
-//! The ways to pace tasks. Each has `tasks` tasks that start until `span` is over.
+//! Implements the ways to pace tasks. Each has `tasks` tasks that start operations until `span` is over.
 
 use nanopace::{Grant, Pacer, Rate, Refused};
 use nanopace_async::{AsyncLane, AsyncPacer};
@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval_at, sleep};
 
-/// When an operation started, and how late it was if its way reports that.
+/// The time at which an operation started, and how late it was if its way reports that.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
     pub(crate) at: Duration,
@@ -59,7 +59,7 @@ impl Way {
         }
     }
 
-    /// All starts, as offsets from the beginning.
+    /// Runs the tasks and returns all starts, as offsets from the beginning.
     pub(crate) async fn starts(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Start> {
         if self == Way::Bare {
             return bare(rate, span).await;
@@ -80,7 +80,7 @@ impl Way {
         set.join_all().await.concat()
     }
 
-    /// The source of slots on which each task waits.
+    /// Returns the sources of slots on which the tasks wait, one for each task.
     fn waiters(self, rate: Rate, tasks: usize, span: Duration) -> Vec<Waiter> {
         let pacer = || Pacer::builder(rate).start_on_first_use().build();
         let line = || AsyncPacer::new(pacer()).expect("a timer");
@@ -129,7 +129,7 @@ enum Waiter {
 }
 
 impl Waiter {
-    /// The next start and its lateness if that is known; none at the end.
+    /// Waits for the next start and returns its lateness, if that is known. Returns `None` at the end.
     async fn start(&mut self) -> Option<Option<Duration>> {
         let lateness = |pacer: &Pacer, grant: Grant| Some(pacer.now() - grant.intended_start());
         match self {
@@ -175,7 +175,7 @@ fn intervals(share: Duration, tasks: usize) -> Vec<Waiter> {
     (0..tasks).map(interval).collect()
 }
 
-/// Refills every millisecond, the resolution of its timers.
+/// Returns a limiter that refills every millisecond, the resolution of its timers.
 fn leaky_bucket(rate: Rate) -> leaky_bucket::RateLimiter {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
     let each_ms = (rate.as_hz() / 1000.0).ceil() as usize;
@@ -186,7 +186,7 @@ fn leaky_bucket(rate: Rate) -> leaky_bucket::RateLimiter {
         .build()
 }
 
-/// The former advice for claims in tasks: a timer of the runtime.
+/// Waits for a claim with a timer of the runtime, which was formerly recommended for tasks.
 async fn claimed(pacer: &Pacer) -> Option<Grant> {
     let mut claim = pacer.claim().ok()?;
     loop {
@@ -198,7 +198,7 @@ async fn claimed(pacer: &Pacer) -> Option<Grant> {
     }
 }
 
-/// A blocking thread that sends slots through a channel.
+/// Starts a blocking thread that sends slots through a channel.
 fn channel(pacer: Pacer, tasks: usize, span: Duration) -> Arc<Mutex<mpsc::Receiver<Grant>>> {
     let (sender, receiver) = mpsc::channel(tasks);
     std::thread::spawn(move || {
@@ -210,7 +210,7 @@ fn channel(pacer: Pacer, tasks: usize, span: Duration) -> Arc<Mutex<mpsc::Receiv
     Arc::new(Mutex::new(receiver))
 }
 
-/// One task and one timer, which is set for each interval in turn.
+/// Runs one task with one timer, which is set for each interval in turn.
 async fn bare(rate: Rate, span: Duration) -> Vec<Start> {
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags).expect("a timer");

@@ -1,4 +1,4 @@
-//! Any command line is accepted, or rejected with a reason.
+//! Checks that every command line is accepted, or rejected with a reason.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use nanopace_cli::check;
 
 const COMMANDS: [&str; 2] = ["run", "calibrate"];
 
-/// Options that take a value; the fuzzer chooses one and makes up its value.
+/// The options that take a value. The fuzzer chooses one and generates its value.
 const OPTIONS: [&str; 17] = [
     "--rate",
     "--duration",

@@ -1,4 +1,4 @@
-//! Any keys that are pressed during a run give a command, no command, or an invalid rate.
+//! Checks that any sequence of keys during a run gives a command, no command, or an invalid rate.
 
 #![no_main]
 

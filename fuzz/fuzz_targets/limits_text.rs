@@ -1,5 +1,5 @@
-//! Any string is a quota, the limits of a key, or an error that says why not; printed values are read back unchanged.
-//! So are limits that were made from any numbers.
+//! Checks that every string is a quota, the limits of a key, or an error that gives the reason, and that printed
+//! values are parsed to the same values. Also checks limits that are built from any numbers.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any sequence of calls with any numbers, on a clock that jumps anywhere up to its end: nothing panics or hangs,
-//! nothing starts early, and the ledger accounts for every nanosecond and every slot.
+//! Runs any sequence of calls with any numbers, on a clock that jumps to any time up to its end. Checks that no call
+//! panics or hangs, that no slot starts early, and that the ledger accounts for every nanosecond and every slot.
 
 #![no_main]
 
@@ -16,10 +16,10 @@ enum Step {
     SetClock(u64),
     Rate(u64, Duration),
     Hz(f64),
-    /// A shape as a string, from its beginning or not.
+    /// A shape as a string. It begins at its own beginning, or its first part is skipped.
     Shape(String),
-    /// A change of the shard. The number is the distance, in slots, from the taken slots to the first slot of the new
-    /// shard.
+    /// A change of the shard. The number is the distance, in slots, from the claimed slots to the first slot of the
+    /// new shard.
     Shard(u8, u8, u32),
     Strictness(f64),
     MaxBacklog(Option<Duration>),
@@ -80,7 +80,7 @@ struct World {
     claims: Vec<Claim<'static>>,
     started: u64,
     threshold: Duration,
-    /// Slots that were requested in rows.
+    /// The number of slots that were requested in rows.
     in_rows: u64,
 }
 
@@ -132,7 +132,7 @@ impl World {
         let _ = rate.map(|rate| self.pacer.set_rate(rate));
     }
 
-    /// Whether a caller would be held back for ever: paused, or until the end of the clock.
+    /// Returns whether a caller would block forever: the pacer is paused, or the slot is due at the end of the clock.
     fn would_block(&self) -> bool {
         self.pacer.claim().and_then(|claim| claim.due()).is_ok_and(|due| due == Nanos::MAX)
     }
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Whether a row after all slots that were taken would start before the end of the clock, 292 years after its
+    /// Returns whether a row after all claimed slots would start before the end of the clock, 292 years after its
     /// origin.
     fn comes_to_its_turn(&mut self, slots: u32) -> bool {
         self.in_rows += u64::from(slots);

@@ -1,5 +1,5 @@
-//! Any string or number is a strictness, a kind of pause or a quota, or an error; printed values are read back
-//! unchanged.
+//! Checks that every string or number is a strictness, a kind of pause or a quota, or an error, and that printed
+//! values are parsed to the same values.
 
 #![no_main]
 

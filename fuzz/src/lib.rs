@@ -1,4 +1,4 @@
-//! Numbers in the form in which the targets generate them.
+//! Defines the numbers that the targets generate.
 
 use arbitrary::Arbitrary;
 use nanopace::Nanos;
@@ -8,18 +8,18 @@ use std::time::Duration;
 /// A 64-bit number of any magnitude: a plain `u64` would nearly always be huge.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub enum Number {
-    /// A small one.
+    /// A number below 256.
     Small(u8),
     /// A large number, or one with many digits.
     Scaled(u32, u8),
-    /// Just below the last moment, or the largest number.
+    /// The given distance below the latest time of a [`Nanos`].
     BelowTheLastMoment(u8),
-    /// Anything.
+    /// Any 64-bit number.
     Any(u64),
 }
 
 impl Number {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> u64 {
         match self {
@@ -30,7 +30,7 @@ impl Number {
         }
     }
 
-    /// The number, within 1 to `most` or more.
+    /// Returns the number, reduced to the range from 1 to `most` if it is outside of it.
     #[must_use]
     pub fn up_to(self, most: u64) -> u64 {
         match self.get() {
@@ -48,7 +48,7 @@ pub struct AnyQuota {
 }
 
 impl AnyQuota {
-    /// The quota.
+    /// Returns the quota.
     ///
     /// # Panics
     /// Never: the numbers are within their ranges.

@@ -1,4 +1,4 @@
-//! A task that asks for a slot while another thread changes something.
+//! Runs a task that requests a slot while another thread changes the pacer.
 
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use nanopace::driver::Drive as _;
@@ -10,7 +10,7 @@ struct Flag(AtomicBool);
 
 impl Wake for Flag {
     fn wake(self: Arc<Self>) {
-        // Relaxed: read after the threads have been joined.
+        // Relaxed: the flag is read after the threads have been joined.
         self.0.store(true, Relaxed);
     }
 }
@@ -20,14 +20,14 @@ impl Wake for Flag {
 pub struct Told {
     /// The result of the task's `try_acquire`.
     pub told: Result<Grant, Refused>,
-    /// Whether the task has been woken by the time at which both threads are done.
+    /// Whether the task has been woken when both threads have ended.
     pub woken: bool,
 }
 
-/// Runs a task that sets its watch and asks for a slot, while this thread changes the pacer.
+/// Runs a task that sets its watch and tries to acquire a slot, while this thread changes the pacer.
 ///
 /// # Panics
-/// When the task does.
+/// Panics if the task panics.
 pub fn beside(pacer: &Pacer, change: impl FnOnce()) -> Told {
     let flag = Arc::new(Flag(AtomicBool::new(false)));
     let waker = Waker::from(Arc::clone(&flag));

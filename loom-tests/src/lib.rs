@@ -1,6 +1,6 @@
-//! Shared by the models in `tests/`: how a model is explored, and short names for its parts.
+//! Provides the code that the models in `tests/` share: it explores a model, and defines short names for its parts.
 //!
-//! Empty unless built with `--cfg loom`; see the README of this crate.
+//! The crate is empty unless it is built with `--cfg loom`. See its README.
 
 #[cfg(loom)]
 mod beside;

@@ -1,27 +1,27 @@
-//! A clock that counts the callers that wait on it.
+//! Implements a clock that counts the callers that wait on it.
 
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use nanopace::{Clock, ManualClock, Nanos, Parker};
 use std::sync::Arc;
 
-/// A manual clock that counts the callers that sleep on it, and the rounds of spinning. It claims to run by itself: on
-/// other clocks the hybrid strategy has no budget.
+/// A manual clock that counts the callers that sleep on it, and the rounds of spinning. It reports that it is real,
+/// because on other clocks the hybrid strategy has no budget.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
-    /// The clock.
+    /// The clock that the model moves.
     pub manual: ManualClock,
     slept: Arc<AtomicUsize>,
     spun: Arc<AtomicUsize>,
 }
 
 impl Watched {
-    /// Pauses begun.
+    /// Returns the number of pauses that have begun.
     #[must_use]
     pub fn slept(&self) -> usize {
         self.slept.load(Ordering::Acquire)
     }
 
-    /// Rounds of spinning.
+    /// Returns the number of rounds of spinning.
     #[must_use]
     pub fn spun(&self) -> usize {
         self.spun.load(Ordering::Acquire)

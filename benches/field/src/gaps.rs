@@ -2,18 +2,18 @@
 
 use serde::Serialize;
 
-/// The largest deviation from the nominal gap that counts as even.
+/// The maximum deviation from the nominal gap that counts as even.
 const TOLERANCE: f64 = 0.25;
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Pace {
-    /// Starts per second.
+    /// The number of starts per second.
     pub rate: f64,
-    /// The share of gaps within a quarter of the nominal one.
+    /// The share of gaps that differ from the nominal gap by at most a quarter.
     pub even: f64,
 }
 
-/// Uses the starts, in ns, from `skip_s` after the first one and for `window_s`.
+/// Computes the pace from the starts, in ns, of a window of `window_s` that begins `skip_s` after the first start.
 pub fn pace(mut starts: Vec<u64>, asked: f64, skip_s: f64, window_s: f64) -> Pace {
     starts.sort_unstable();
     let Some(&first) = starts.first() else { return Pace::default() };

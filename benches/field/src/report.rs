@@ -4,29 +4,29 @@ use anyhow::Result;
 use serde::Serialize;
 use std::fmt;
 
-/// The rates for which the plot shows the share of even gaps, and its sizes.
+/// The rates for which the plot shows the share of even gaps. The constants below are the sizes of the plot.
 const PLOTTED: [u32; 2] = [2_000, 10_000];
 const LEFT: usize = 130;
 const ROOM: usize = 400;
 const TOP: usize = 36;
 const ROW: usize = 34;
 
-/// One run of one tool.
+/// The result of one run of one tool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sample {
-    /// Operations per second.
+    /// The number of operations per second.
     pub rate: f64,
-    /// The share of gaps within a quarter of the nominal one.
+    /// The share of gaps that differ from the nominal gap by at most a quarter.
     pub even: f64,
-    /// Cores that the tool used.
+    /// The number of cores that the tool used.
     pub cores: f64,
-    /// CPU time of the tool per operation, in us.
+    /// The CPU time of the tool per operation, in us.
     pub micros: f64,
-    /// Cores that other programs used meanwhile.
+    /// The number of cores that other programs used during the run.
     pub others: f64,
 }
 
-/// One tool at one rate.
+/// The samples of one tool at one rate.
 #[derive(Debug, Serialize)]
 pub struct Cell {
     pub tool: &'static str,

@@ -1,4 +1,4 @@
-//! The load generators: how each is started, and where it records its starts.
+//! Lists the load generators: how each is started, and where it records its starts.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -83,7 +83,7 @@ pub const TOOLS: [Tool; 9] = [
     },
 ];
 
-/// The arguments of nanopace's own loads that are built on a tool.
+/// Returns the arguments of nanopace's own loads that are built on a tool.
 fn rate_and_seconds(run: &Run) -> Vec<String> {
     vec![run.rate.to_string(), run.seconds.to_string()]
 }

@@ -1,4 +1,4 @@
-//! An HTTP server that records when each request arrived.
+//! Provides an HTTP server that records when each request arrived.
 //!
 //! The kernel stamps each packet when the client sends it, so the stamps are exact even if the witness is
 //! scheduled late.
@@ -56,7 +56,7 @@ impl Witness {
         Ok(Witness { address, shared })
     }
 
-    /// Requests that arrived since the last call, in ns of the system's clock.
+    /// Returns the arrival times of requests since the last call, in ns of the system's clock.
     pub fn take(&self) -> Vec<u64> {
         let mut arrivals = self.shared.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *arrivals)
@@ -100,7 +100,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads and answers one request and returns its arrival. Clients send one short request at a time.
+    /// Reads one request, answers it, and returns its arrival time. Clients send one short request at a time.
     fn answer(&mut self, client: usize) -> Option<u64> {
         let mut stream = self.clients.get(client)?.as_ref()?;
         let mut bytes = [0; 4096];

@@ -1,4 +1,4 @@
-//! Measures every figure that has a bound; a run takes a few minutes.
+//! Measures every figure that has a bound. A run takes a few minutes.
 //!
 //! ```text
 //! cargo run --release -p nanopace-benches --bin figures -- [--tables] [--record] [PART ...]
@@ -8,8 +8,9 @@
 //! docs/PERFORMANCE.md, crates/engine/core/docs/schedules.md and crates/load/load/docs/own.md. `--tables` only
 //! writes those tables and measures nothing.
 //!
-//! Parts: `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library`, `habits`; all by default. The
-//! exit status does not depend on the verdicts, because busy machines would fail the run.
+//! The parts are `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library` and `habits`. By default
+//! all parts are measured. The exit status does not depend on the verdicts, because a busy machine would make the run
+//! fail.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
@@ -36,8 +37,8 @@ const USAGE: &str = "usage: figures [--tables] [--record] [cost | shapes | threa
 struct Part {
     name: &'static str,
     rows: fn(&mut dyn FnMut(Figure)),
-    /// Whether the part measures the moments of starts. Other programs make such figures worse, while they only
-    /// increase the variation of ratios of throughputs.
+    /// Whether the part measures the times of starts. Other programs make such figures worse, while they only increase
+    /// the variation of ratios of throughputs.
     is_timed: bool,
 }
 
@@ -123,7 +124,7 @@ fn measure(machine: &Machine, wanted: &[&Part]) -> Vec<Figure> {
     figures
 }
 
-/// Calls on one thread, slots due. The baseline is one relaxed `fetch_add` in the same loop.
+/// Measures calls on one thread, with slots that are due. The baseline is one relaxed `fetch_add` in the same loop.
 fn cost(show: &mut dyn FnMut(Figure)) {
     let costs = crew::alone(|| Costs::measure(25));
     for (call, ours, bound) in [
@@ -141,7 +142,7 @@ fn cost(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain("a claim that is dropped", "ns", costs.dropped_claim.median()));
 }
 
-/// Loads that are not constant, slots due.
+/// Measures loads that are not constant, with slots that are due.
 fn shapes(show: &mut dyn FnMut(Figure)) {
     let measure = |load, gap| crew::alone(|| Beside::measure(25, load, gap));
     let micros = Duration::from_micros;
@@ -178,7 +179,7 @@ fn shapes(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Two threads, pinned if there are enough cores. The baseline is as many threads on one bare word.
+/// Measures two threads, which are pinned if there are enough cores. The baseline is two threads on one bare word.
 fn threads(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(120);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -230,7 +231,7 @@ fn crowds(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain(name, "x", worst).bound(AtLeast, 0.8));
 }
 
-/// Achieved rates over 10 s. The slow rates run at the same time, because they use little CPU time.
+/// Measures achieved rates over 10 s. The slow rates run at the same time, because they use little CPU time.
 fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_secs(10);
     for rates in
@@ -250,7 +251,7 @@ fn achieved_rate(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// Lateness of starts, measured by the thread that starts.
+/// Measures the lateness of starts, in the thread that starts.
 fn lateness(show: &mut dyn FnMut(Figure)) {
     for (text, count) in [("1k/s", 1_000), ("10k/s", 10_000)] {
         let interval = Duration::from_secs_f64(rate(text).interval_ns() / 1e9);
@@ -308,7 +309,7 @@ fn lateness(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// The evenness of starts on one thread.
+/// Measures the evenness of starts on one thread.
 fn gaps(show: &mut dyn FnMut(Figure)) {
     for (text, interval_us, count, bound) in
         [("2k/s", 500, 2_000, 95.0), ("20k/s", 50, 20_000, 90.0)]
@@ -334,7 +335,7 @@ fn gaps(show: &mut dyn FnMut(Figure)) {
     }
 }
 
-/// The time from a change of the rate until a sleeping caller has started.
+/// Measures the time from a change of the rate until a sleeping caller has started.
 fn change(show: &mut dyn FnMut(Figure)) {
     let reached = starts::reached(1_000);
     let p99 = quantile(&reached, 0.99) / 1e3;
@@ -344,7 +345,7 @@ fn change(show: &mut dyn FnMut(Figure)) {
     show(Figure::plain(name, "us", first.median() / 1e3).bound(AtMost, 1_000.0));
 }
 
-/// The CPU time that the load library adds to a call.
+/// Measures the CPU time that the load library adds to a call.
 fn library(show: &mut dyn FnMut(Figure)) {
     for (sessions, name) in [(1, "1 session"), (64, "64 sessions")] {
         added(show, name, &Calls::of_tasks(sessions));
@@ -360,7 +361,7 @@ fn added(show: &mut dyn FnMut(Figure), sessions: &str, calls: &Calls) {
     show(Figure { baseline: Some(calls.bare.median()), ..figure });
 }
 
-/// The cost of a call that does more than its operation, and of the ways to wait in a call.
+/// Measures the cost of a call that does more than its operation, and of the ways to wait in a call.
 fn habits_of_calls(show: &mut dyn FnMut(Figure)) {
     for (habit, calls) in habits::all() {
         let name = format!("a call that {habit}: additional CPU time");

@@ -4,8 +4,8 @@
 //! cargo run --release -p nanopace-benches --bin fleet-simulation -- docs/figures/fleet.svg
 //! ```
 //!
-//! The code of the nodes is the real one, and the simulated store decides like the real store. Network,
-//! clocks and the store's processing times are assumed. Equal versions print equal figures.
+//! The nodes run the real code, and the simulated store makes the same decisions as the real store. Network, clocks
+//! and the store's processing times are assumed. The same version always prints the same figures.
 
 use nanopace_benches::chart::{Chart, Line};
 use nanopace_benches::float;
@@ -47,7 +47,7 @@ fn assumptions() {
     );
 }
 
-/// The unit of all printed times, microseconds.
+/// Converts a time to microseconds, the unit of all printed times.
 fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }

@@ -27,7 +27,7 @@ const SECONDS: u64 = 5;
 const FAULT_AFTER: Duration = Duration::from_secs(2);
 const FREEZE: Duration = Duration::from_millis(500);
 
-/// About the number of claims that four nodes make per second.
+/// The approximate number of claims that four nodes make per second.
 const PINGS: u32 = 200;
 
 /// A run to be measured.
@@ -55,17 +55,17 @@ struct Seen {
     late_p50_us: f64,
     late_p99_us: f64,
     late_max_us: f64,
-    /// The largest number of intended starts in one millisecond.
+    /// The maximum number of intended starts in one millisecond.
     most_in_1_ms: u64,
 }
 
-/// The load of a run on the store.
+/// The load that a run causes on the store.
 struct Cost {
     calls: u64,
-    /// Seconds spent in scripts.
+    /// The time spent in scripts, in seconds.
     scripts: f64,
     processor: f64,
-    /// Memory of all owners, in bytes.
+    /// The memory of all owners, in bytes.
     memory: f64,
 }
 
@@ -174,7 +174,7 @@ impl Trial {
     }
 }
 
-/// The store's CPU time for the same number of calls that do nothing, as a share of a core.
+/// Measures the store's CPU time for the same number of calls that do nothing, as a share of a core.
 fn pinged(engine: Engine) -> Outcome<f64> {
     let server = Server::start(engine)?;
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
@@ -204,7 +204,7 @@ fn version(engine: Engine) -> Outcome<String> {
     Ok(text.split(" sha=").next().unwrap_or_default().to_owned())
 }
 
-/// Reads the scripts that the store has run and its CPU time in seconds.
+/// Reads the number of scripts that the store has run, and its CPU time in seconds.
 fn cost(server: &Server) -> Outcome<Cost> {
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
     let info: redis::InfoDict = redis::cmd("INFO").arg("all").query(&mut connection)?;

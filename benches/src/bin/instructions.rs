@@ -5,11 +5,10 @@
 //! cargo run --release -p nanopace-benches --bin instructions -- --record  # writes benches/results/instructions.json
 //! ```
 //!
-//! The program runs itself under valgrind, with two lengths of each workload. The difference of the counts
-//! divided by the difference in grants excludes the start of the program. A manual clock makes the count
-//! deterministic. Because that clock does not move, each reading serves the maximum of 2048 slots, and
-//! the count includes the cold path once per 2048 grants. The count depends on the compiler, so the
-//! record contains the compiler's version.
+//! The program runs itself under valgrind, with two lengths of each workload. The difference of the counts, divided by
+//! the difference in grants, excludes the start of the program. A manual clock makes the count deterministic. Because
+//! that clock does not move, each reading serves the maximum of 2048 slots, and the count includes the cold path once
+//! per 2048 grants. The count depends on the compiler, so the record contains the compiler's version.
 
 use nanopace::{Grant, ManualClock, Pacer};
 use nanopace_benches::float;
@@ -26,12 +25,12 @@ use std::{env, fs};
 
 const USAGE: &str = "usage: instructions [--record]";
 
-/// The growth above which a workload fails.
+/// The maximum growth of a workload's count, as a share. With more growth, the check fails.
 const MOST_GROWTH: f64 = 0.05;
 
 const GRANTS: [u64; 2] = [100_000, 300_000];
 
-/// Makes a number of calls.
+/// A function that makes a given number of calls.
 type Workload = fn(u64);
 
 /// The workloads by name.
@@ -75,7 +74,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one workload; this process runs under valgrind.
+/// Runs one workload. This process runs under valgrind.
 fn run(name: &str, grants: &str) -> ExitCode {
     let workload = WORKLOADS.iter().find(|workload| workload.0 == name);
     match (workload, grants.parse()) {
@@ -139,7 +138,7 @@ fn count_all() -> Result<BTreeMap<String, f64>, String> {
     WORKLOADS.iter().map(|(name, _)| Ok(((*name).to_owned(), per_call(name)?))).collect()
 }
 
-/// The instructions that callgrind counts for this workload.
+/// Returns the number of instructions that callgrind counts for this workload.
 fn count(name: &str, grants: u64) -> Result<u64, String> {
     let program = env::current_exe().map_err(|error| error.to_string())?;
     let mut valgrind = Command::new("valgrind");
@@ -163,7 +162,7 @@ fn record(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     check(counts)
 }
 
-/// Prints the counts and returns whether none has grown too much.
+/// Prints the counts and returns true if no count has grown too much.
 fn check(counts: &BTreeMap<String, f64>) -> Result<bool, String> {
     let text =
         fs::read_to_string(file()).map_err(|error| format!("nothing to compare with: {error}"))?;

@@ -15,17 +15,17 @@ use std::time::Duration;
 const SPAN: Duration = Duration::from_millis(80);
 const ROUNDS: usize = 15;
 
-/// The speeds of the clock on 1 and 2 cores, for runs of about 30, 100 and 1000 slots. Shorter runs do not
-/// keep a steady length.
+/// The factors by which the clock runs too fast on 1 and 2 cores, for runs of about 30, 100 and 1000 slots. The length
+/// of shorter runs is not steady.
 const FACTORS: [[u32; 2]; 3] = [[60, 45], [40, 32], [7, 7]];
 
-/// A model with a larger error on this machine is not extrapolated.
+/// The maximum error on this machine with which a model is extrapolated.
 const MOST_ERROR: f64 = 0.25;
 
-/// The length of an operation, in nanoseconds.
+/// The duration of an operation, in nanoseconds.
 const OPERATION: f64 = 100.0;
 
-/// All measurements on 1 and 2 cores; throughputs in millions per second.
+/// All measurements on 1 and 2 cores. Throughputs are in millions per second.
 struct Measured {
     bare: [f64; 2],
     shared: [f64; 2],
@@ -99,7 +99,7 @@ impl Measured {
     }
 }
 
-/// Measures on 1 and 2 cores.
+/// Measures a function on 1 and 2 cores.
 fn on_word(work: fn(usize, Duration) -> Work) -> [f64; 2] {
     [1, 2].map(|threads| {
         alternate(ROUNDS, &mut [&mut || work(threads, SPAN).per_second() / 1e6])[0].median()
@@ -127,7 +127,7 @@ impl Row {
     }
 }
 
-/// Distances between cores: as on this machine, and three times as far.
+/// Two distances between cores: that of this machine, and three times that distance.
 const NEAR_AND_FAR: [f64; 2] = [1.0, 3.0];
 
 fn extrapolate(model: &Model) {

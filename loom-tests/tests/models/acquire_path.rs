@@ -1,4 +1,4 @@
-//! Models of the hot path: what callers read of a window while it moves or closes.
+//! Models of the hot path: the data that callers read of a window while it moves or closes.
 
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom_tests::{
@@ -10,11 +10,11 @@ use nanopace::{Clock, ManualClock, Nanos, Pacer, Parker, Refused};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A chord has slots 0 to 2, and from slot 2 on a parabola has some ten more.
+/// A ramp on which a chord contains slots 0 to 2, and a parabola that begins at slot 2 contains about ten more.
 const RAMP: &str = "ramp 1M/s..2M/s 1ms";
 
-/// A pacer 3.5 us after its schedule of 1M/s, of which slot 0 has started, and slots 1 and 2 are
-/// known to be due.
+/// Returns a pacer 3.5 us after the beginning of its schedule of 1M/s. Slot 0 has started, and slots 1 and 2 are known
+/// to be due.
 fn behind() -> (ManualClock, Pacer) {
     let (clock, builder) = manual("1M/s");
     let pacer = builder.build();
@@ -23,19 +23,19 @@ fn behind() -> (ManualClock, Pacer) {
     (clock, pacer)
 }
 
-/// A slot that is known to be due is granted by its own piece of schedule, never by a mixture with another piece that
-/// was published meanwhile.
+/// A slot that is known to be due is granted by its own piece of the schedule, never by a mixture with another piece
+/// that was published in the meantime.
 ///
 /// Threads: one that tries to acquire; one that holds a claim, so that the next slot is on the new piece when it
-/// changes the rate, and then drops it, so that the next slot is on the old one again. Edits: `window` loads the
-/// version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
+/// changes the rate, and then drops the claim, so that the next slot is on the old piece again. Edits: `window` loads
+/// the version, the mantissa or the base `Relaxed`; `window` does not check the version again; `window` reads while a
 /// writer is at work.
 #[test]
 fn a_window_is_read_whole() {
     explore_less(2, "a_window_is_read_whole", || {
         let (clock, pacer) = behind();
         clock.advance(span(4 * MICRO));
-        // A reading for slot 3 shows that the next four are due.
+        // A reading for slot 3 shows that the next four slots are due.
         for _ in 1..=6 {
             pacer.acquire().unwrap();
         }
@@ -57,7 +57,7 @@ fn a_window_is_read_whole() {
 }
 
 /// A slot is not granted by a mixture with the piece before it, when that piece becomes the next one again because
-/// claims come back.
+/// claims are given back.
 ///
 /// Threads: one that acquires, while slot 4, on the new piece, is known to be due; one that holds slots 3 and 4, and
 /// drops them, so that the next slot is on the old piece. Edit: `window` loads the anchor `Relaxed`.
@@ -114,11 +114,11 @@ fn a_bent_window_is_read_whole() {
     });
 }
 
-/// A caller without the lock that asks when a slot is due reads one stretch with its own bend. Without a bend slot 8,
+/// A caller without the lock that reads when a slot is due uses one stretch with its own bend. Without a bend slot 8,
 /// six slots after the anchor, would be due at 7987 ns.
 ///
-/// Threads: one that asks when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or
-/// `Hot::store` has the bend `Relaxed`.
+/// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or `Hot::store`
+/// has the bend `Relaxed`.
 #[test]
 fn a_parabola_is_read_whole() {
     explore("a_parabola_is_read_whole", || {
@@ -140,11 +140,11 @@ fn a_parabola_is_read_whole() {
     });
 }
 
-/// A pause closes the window: a slot starts before the pause, by the clock of that time, or it starts after the pause
-/// and stays as late as it was.
+/// A pause closes the window: a slot either starts before the pause, with a clock reading of that time, or it starts
+/// after the pause with the same lateness as before.
 ///
-/// Threads: one that tries to acquire, one that pauses, for a second, and resumes. Edits: `report_at` stores the
-/// reading `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
+/// Threads: one that tries to acquire, one that pauses for a second and resumes. Edits: `report_at` stores the reading
+/// `Relaxed`, or `window` loads it `Relaxed`; `window` does not check the version again.
 #[test]
 fn a_window_closes_with_a_pause() {
     explore_less(1, "a_window_closes_with_a_pause", || {
@@ -175,8 +175,8 @@ loom::thread_local! {
     static IS_BEHIND: Cell<bool> = Cell::new(false);
 }
 
-/// A clock that shows the time to which it is set, except in a thread that is behind: the readings of that thread stay
-/// the same.
+/// A clock that shows the time to which it is set, except in a thread whose clock is behind: the readings of that
+/// thread stay the same.
 #[derive(Clone, Debug)]
 struct TwoClocks(Arc<AtomicU64>);
 
@@ -194,8 +194,8 @@ impl Clock for TwoClocks {
 
 /// A reading that another thread has reported after a change is used with the changed schedule.
 ///
-/// Threads: one whose clock is behind, which tries to acquire on the latest reading of all; one that pauses, for a
-/// second, and resumes. Edit: `reading` loads it `Relaxed`.
+/// Threads: one whose clock is behind, which tries to acquire with the latest reading of all threads; one that pauses
+/// for a second and resumes. Edit: `reading` loads it `Relaxed`.
 #[test]
 fn a_reading_comes_with_its_change() {
     explore("a_reading_comes_with_its_change", || {
@@ -233,7 +233,8 @@ impl Clock for SetClock {
     }
 }
 
-/// A caller that has seen a start, and reads the time, gets a later moment, even if its clock shows an earlier one.
+/// A caller that has seen a start, and then reads the time, gets the time of the start or a later one, even if its
+/// clock shows an earlier one.
 ///
 /// Threads: one that acquires twice and then finds the clock 100 ns back, one that reads those starts and the time.
 /// Edit: `Timeline::now` trusts the clock.

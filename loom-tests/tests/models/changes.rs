@@ -1,4 +1,4 @@
-//! Models of changes to a running schedule: of rate and strictness, pause, resume, close.
+//! Models of changes to a running schedule: changes of the rate and the strictness, pause, resume, close.
 
 use loom_tests::{
     MICRO, MILLI, SECOND, Watched, assert_balanced, at, drain, explore, explore_less, intended_ns,
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
-/// Threads: one that asks twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
+/// Threads: one that reads twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
 /// shift, and their pieces in their anchors. Edits: any of the loads of `Hot::stretch` `Relaxed`, or of the stores of
-/// `Hot::store`, or the version's; `withdraw` without `BUSY`; `snapshot` without the second look at the version, or
+/// `Hot::store`, or the version's; `withdraw` without `BUSY`; `snapshot` without the second load of the version, or
 /// without checking for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {
-    // The half of the interval from 1 s to 2 s that is left at 1.5 s takes a sixth of a second.
+    // The half of the interval from 1 s to 2 s that is left at 1.5 s takes a sixth of a second at the new rate.
     let new = at(1_666_666_667);
     explore("a_snapshot_is_read_whole", move || snapshot_is_read_whole("1/s", "3/s", new));
 }
 
-/// A reader without the lock sees one whole piece of schedule also if two states differ only in their numbers.
+/// A reader without the lock sees one whole piece of the schedule, even if two states differ only in their numbers.
 ///
 /// Threads: as in `a_snapshot_is_read_whole`. The two rates differ in mantissa, and have the same shift; neither piece
 /// is the first one, which has its own flag. Edit: `write` without a new number.
@@ -31,8 +31,8 @@ fn a_snapshot_of_like_rates_is_read_whole() {
     explore("a_snapshot_of_like_rates_is_read_whole", model);
 }
 
-/// From 1/s to the `other` rate, at which slot 2 is due at `new`, and no longer at 2 s. At the `first` rate there is
-/// only slot 0.
+/// Changes the rate from 1/s to the `other` rate, at which slot 2 is due at `new`, and no longer at 2 s. At the
+/// `first` rate only slot 0 starts.
 fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     let (clock, builder) = manual(first);
     let pacer = builder.build();
@@ -51,10 +51,11 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
     assert_eq!(third.due(), Ok(new));
 }
 
-/// A change of the rate among claimers hands out the slots that were due before it, each once, and no others.
+/// A change of the rate among claimers hands out exactly the slots that were due before it, each once.
 ///
-/// Threads: one that acquires, one that sets the rate to one per second and moves the clock on by 10 us, ten intervals
-/// of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before it; the
+/// Threads: one that acquires, one that sets the rate to one per second and moves the clock forward by 10 us, ten
+/// intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before
+/// it; the addition as a load and a store.
 /// addition as a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
@@ -75,11 +76,11 @@ fn a_rate_change_loses_no_slot() {
     });
 }
 
-/// Nothing starts at the old speed on a clock that was read after the change.
+/// No slot starts at the old speed with a clock reading that was made after the change.
 ///
-/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets
-/// the rate from 1M/s to one per second and moves the clock on by 10 us. Edits: `reading` does not
-/// look at the version again after reading the clock; the clock's store or load `Relaxed`.
+/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets the rate from 1M/s
+/// to one per second and moves the clock forward by 10 us. Edits: `reading` does not check the version again after it
+/// reads the clock; the clock's store or load `Relaxed`.
 #[test]
 fn nothing_bursts_at_the_old_speed() {
     explore("nothing_bursts_at_the_old_speed", || {
@@ -102,9 +103,9 @@ fn nothing_bursts_at_the_old_speed() {
 
 /// A caller that was asleep when the rate changed does not start at the old speed either.
 ///
-/// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate
-/// from 1M/s to one per second and moves the clock on, by 10 us and then by 2 s. Edits: a sleeper
-/// starts by its plan although the version has changed.
+/// Threads: one that sleeps for a slot that is due in half a microsecond; one that sets the rate from 1M/s to one per
+/// second and moves the clock forward, by 10 us and then by 2 s. Edits: a sleeper starts by its plan although the
+/// version has changed.
 #[test]
 fn no_sleeper_starts_at_the_old_speed() {
     explore("no_sleeper_starts_at_the_old_speed", || {
@@ -128,10 +129,10 @@ fn no_sleeper_starts_at_the_old_speed() {
 
 /// A change of the rate reaches a caller that sleeps, or is about to.
 ///
-/// Threads: one that takes two slots due in an hour, as one operation, under the lock; one that sets the rate to 1000/s
-/// and moves the clock on by 1 ms. Edits: `wake_moved` wakes no sleeper; or before it has withdrawn the published
-/// state; `enter` does not check whether the plan is current; the manual clock does not check the time again before it
-/// enters a sleeper.
+/// Threads: one that claims two slots due in an hour, as one operation, under the lock; one that sets the rate to
+/// 1000/s and moves the clock forward by 1 ms. Edits: `wake_moved` wakes no sleeper, or wakes them before it has
+/// withdrawn the published state; `enter` does not check whether the plan is current; the manual clock does not check
+/// the time again before it registers a sleeper.
 #[test]
 fn no_wake_up_is_lost() {
     explore("no_wake_up_is_lost", || {
@@ -152,8 +153,8 @@ fn no_wake_up_is_lost() {
 
 /// A change of the rate also reaches a caller that pauses first, and starts in a separate step.
 ///
-/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate to
-/// 1000/s and moves the clock on by 1 ms. Edit: `wake_moved` wakes no sleeper.
+/// Threads: one that claims a slot due in an hour, and pauses and tries until it has started; one that sets the rate
+/// to 1000/s and moves the clock forward by 1 ms. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn no_wake_up_of_a_pause_is_lost() {
     explore("no_wake_up_of_a_pause_is_lost", || {
@@ -179,8 +180,8 @@ fn no_wake_up_of_a_pause_is_lost() {
 
 /// A change of the rate reaches every sleeper.
 ///
-/// Threads: two that acquire slots due in one hour and in two; one that sets the rate to 1000/s as soon as both sleep,
-/// and moves the clock on by 2 ms. Edit: `leave` does not pass the wake-up on.
+/// Threads: two that acquire slots due in one hour and in two hours; one that sets the rate to 1000/s as soon as both
+/// sleep, and moves the clock forward by 2 ms. Edit: `leave` does not pass the wake-up on.
 #[test]
 fn a_change_reaches_every_sleeper() {
     explore("a_change_reaches_every_sleeper", || {
@@ -200,11 +201,10 @@ fn a_change_reaches_every_sleeper() {
     });
 }
 
-/// A change of the rate that puts a deadline out of reach ends the sleep at once, and nothing is
-/// taken.
+/// A change of the rate that puts a deadline out of reach ends the sleep at once, and the caller claims no slot.
 ///
-/// Threads: one that acquires by a deadline in two seconds a slot due in one; one that sets the rate to one per hour.
-/// Edit: `wake_moved` wakes no sleeper.
+/// Threads: one that acquires a slot due in one second by a deadline in two seconds; one that sets the rate to one per
+/// hour. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn a_deadline_out_of_reach_ends_the_sleep() {
     explore("a_deadline_out_of_reach_ends_the_sleep", || {
@@ -222,10 +222,10 @@ fn a_deadline_out_of_reach_ends_the_sleep() {
     });
 }
 
-/// While the pacer is paused nothing is taken, even while a caller from before the pause reports its reading.
+/// While the pacer is paused no slot starts, even while a caller from before the pause reports its reading.
 ///
-/// Threads: one that tries to acquire a slot that is due, and reports how far claims have come; one that pauses and
-/// tries to acquire; then the schedule goes on. Edit: `write` forgets that the lock decides.
+/// Threads: one that tries to acquire a slot that is due, and reports the position that claims have reached; one that
+/// pauses and tries to acquire. After that the schedule continues. Edit: `write` forgets that the lock decides.
 #[test]
 fn nothing_starts_while_paused() {
     explore_less(1, "nothing_starts_while_paused", || {
@@ -250,12 +250,12 @@ fn nothing_starts_while_paused() {
     });
 }
 
-/// A pause moves slots that have not started by its length, so that they stay as late as they were; a caller that comes
+/// A pause moves slots that have not started by its length, so that their lateness stays the same. A caller that comes
 /// or sleeps during the pause starts when it ends.
 ///
-/// Threads: one that takes slots 0 and 1 as one operation, overdue by half a microsecond when the pause began; one that
-/// ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces by less than the
-/// pause.
+/// Threads: one that acquires slots 0 and 1 as one operation, which were late by half a microsecond when the pause
+/// began; one that ends the pause after a second. Edits: `wake_moved` wakes no sleeper; `resume` moves the pieces by
+/// less than the length of the pause.
 #[test]
 fn a_pause_makes_no_slot_later() {
     explore("a_pause_makes_no_slot_later", || {
@@ -276,9 +276,9 @@ fn a_pause_makes_no_slot_later() {
     });
 }
 
-/// A pacer that is resumed for the first time starts all callers that wait for it.
+/// When a pacer is resumed for the first time, all callers that wait for this start.
 ///
-/// Threads: two, one that takes two slots as one operation, one that resumes. Edit: `wake_moved` wakes no sleeper.
+/// Threads: one that acquires two slots as one operation, one that resumes. Edit: `wake_moved` wakes no sleeper.
 #[test]
 fn a_start_reaches_everyone() {
     explore("a_start_reaches_everyone", || {
@@ -294,7 +294,7 @@ fn a_start_reaches_everyone() {
     });
 }
 
-/// Closing ends every sleep, even one that has not begun, and the sleeper's slot goes back.
+/// Closing ends every sleep, even one that has not begun, and the sleeper's slot is given back.
 ///
 /// Threads: one that acquires a slot due in an hour, one that closes. Edits: `close` wakes no caller; `enter` does not
 /// check whether the plan is current; `refuse_if_closed` keeps the slot, or refuses no caller.
@@ -335,7 +335,7 @@ fn close_strands_no_caller_with_a_deadline() {
     });
 }
 
-/// A caller that a close turns away has taken nothing, wherever the caller is when the pacer is closed.
+/// A caller that a close turns away has claimed no slot, at whatever step the caller is when the pacer is closed.
 ///
 /// Threads: one that acquires by a deadline a slot that is due, one that closes.
 /// Edit: `refuse_if_closed` keeps the slot.

@@ -1,4 +1,4 @@
-//! Models of claiming: which caller gets which slot, and which readings of the clock are known.
+//! Models of claims: which caller gets which slot, and which readings of the clock are known.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, drain, explore, explore_less, intended_ns, manual, rate, slots,
@@ -28,7 +28,7 @@ fn claims_are_unique() {
     });
 }
 
-/// If one thread takes a slot only if it is due, slots are unique too: no slot is taken a second time.
+/// If one thread claims a slot only if it is due, slots are unique, too: no slot is claimed a second time.
 ///
 /// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` as a load, a
 /// comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
@@ -50,7 +50,7 @@ fn tried_claims_are_unique() {
     });
 }
 
-/// A refused caller has taken nothing, even if another caller took the last slot that was known to be due.
+/// A refused caller has claimed no slot, even if another caller got the last slot that was known to be due.
 ///
 /// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten; or it is not
 /// given back.
@@ -77,11 +77,11 @@ fn a_tried_claim_that_is_not_due_goes_back() {
     });
 }
 
-/// The last slot of a schedule that ends has one owner, and it is not lost when it comes back.
+/// The last slot of a schedule has one owner, and it is not lost when it is given back.
 ///
-/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped in the end. Edits: a
-/// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end do not go
-/// back; the published state stays in force after the end.
+/// Threads: one that acquires; one that claims. There is one slot, and a claim of it is dropped at the end. Edits: a
+/// claim without the lock is not checked; starts are not refused at the end; slots claimed after the end are not given
+/// back; the published state stays valid after the end.
 #[test]
 fn the_last_slot_has_one_owner() {
     explore("the_last_slot_has_one_owner", || {
@@ -102,10 +102,10 @@ fn the_last_slot_has_one_owner() {
     });
 }
 
-/// A row of slots that one operation takes belongs to that operation alone.
+/// A row of slots that one operation claims belongs to that operation alone.
 ///
-/// Threads: one that takes two as one operation, one that acquires twice.
-/// Edits: a row moves the word by one slot only; the addition as a load and a store.
+/// Threads: one that acquires two as one operation, one that acquires twice. Edits: a row moves the word by one slot
+/// only; the addition as a load and a store.
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {
@@ -126,12 +126,13 @@ fn rows_are_unique() {
     });
 }
 
-/// A slot is never stamped earlier than it was known to be due, and the latest reading never goes back: a caller that
-/// read the clock early and reports it late changes nothing.
+/// A grant is never stamped earlier than its slot was known to be due, and the latest reading never goes back: a
+/// caller that read the clock early and reports the reading late changes nothing.
 ///
-/// Threads: one that acquires twice, one that moves the clock on and acquires. The clock shows only 1.5 us and 4.5 us,
-/// so there is one right wait time for slots 2 and 3. Edits: the reading is reported after the horizon has been moved;
-/// or goes back; or the horizon is moved `Relaxed`; `window` reads the reading first; or the horizon `Relaxed`.
+/// Threads: one that acquires twice, one that moves the clock forward and acquires. The clock shows only 1.5 us and
+/// 4.5 us, so there is one correct wait time for slots 2 and 3. Edits: the reading is reported after the horizon has
+/// been moved, or goes back; the horizon is moved `Relaxed`; `window` loads the reading first, or loads the horizon
+/// `Relaxed`.
 #[test]
 fn the_reading_never_goes_back() {
     explore("the_reading_never_goes_back", || {
@@ -156,10 +157,10 @@ fn the_reading_never_goes_back() {
     });
 }
 
-/// A slot that is given back is handed out again, once, to a caller that comes then or is about to.
+/// A slot that is given back is handed out again, once, to a caller that comes at that time or is about to.
 ///
-/// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` puts the slot aside
-/// although it was the latest claim and is taken back.
+/// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` stores the slot as
+/// returned although it was the latest claim and is taken back.
 #[test]
 fn a_dropped_claim_is_handed_out_once() {
     explore_less(1, "a_dropped_claim_is_handed_out_once", || {
@@ -179,11 +180,11 @@ fn a_dropped_claim_is_handed_out_once() {
     });
 }
 
-/// A slot that is given back reaches a caller that sleeps, or is about to, for a later one.
+/// A slot that is given back reaches a caller that sleeps, or is about to sleep, for a later slot.
 ///
-/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock on by that; one that
-/// acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper; or before it has
-/// withdrawn the published state; `prefer_returned` prefers nothing.
+/// Threads: one that drops the claim of a slot that is due in an hour, and moves the clock forward by an hour; one
+/// that acquires the slot after the next, due in three hours. Edits: `make_free` wakes no sleeper, or wakes it before
+/// it has withdrawn the published state; `prefer_returned` does nothing.
 #[test]
 fn a_dropped_claim_reaches_a_sleeper() {
     explore_less(1, "a_dropped_claim_reaches_a_sleeper", || {
@@ -203,8 +204,8 @@ fn a_dropped_claim_reaches_a_sleeper() {
     });
 }
 
-/// Another thread runs while a claim is dropped whose slot is due in a microsecond. The pacer's rate was changed after
-/// the slot was claimed.
+/// Runs `act` in another thread while this thread drops a claim. The slot of the claim is due in a microsecond. The
+/// pacer's rate was changed after the slot was claimed.
 fn while_a_claim_is_dropped<T: Send + 'static>(
     act: impl FnOnce(&Pacer) -> T + Send + 'static,
     done: impl FnOnce(&ManualClock),
@@ -223,12 +224,12 @@ fn while_a_claim_is_dropped<T: Send + 'static>(
     other.join().unwrap()
 }
 
-/// A slot that comes back before it is due does not count as due, only because it had been claimed when the schedule
-/// was published: neither for a caller that tries and uses the number of claims, nor for one that claims without
+/// A slot that is given back before it is due does not count as due only because it had been claimed when the schedule
+/// was published. This applies to a caller that tries and uses the number of claims, and to one that claims without
 /// checking.
 ///
-/// Threads: one that acquires or tries to, one that drops the claim of a slot that is due in a microsecond. Edit:
-/// `write` puts the horizon where claims have come to.
+/// Threads: one that acquires or tries to acquire, one that drops the claim of a slot that is due in a microsecond.
+/// Edit: `write` sets the horizon to the position that claims have reached.
 #[test]
 fn a_slot_that_comes_back_is_not_due() {
     explore("a_slot_that_comes_back_is_not_due", || {

@@ -1,4 +1,5 @@
-//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule continues.
+//! Models of the end of a schedule: the end reaches all callers, and no caller is stranded when the schedule
+//! continues.
 
 use loom_tests::{
     HOUR, MICRO, MILLI, SECOND, Told, Watched, assert_balanced, at, beside, drain, explore,
@@ -6,10 +7,10 @@ use loom_tests::{
 };
 use nanopace::{Ended, Pacer, Refused};
 
-/// Where a shape ends, one caller gets the last slot, and the others return because no slot is left.
+/// When a shape ends, one caller gets the last slot, and the others return because no slot is left.
 ///
-/// Threads: two that acquire; one that moves the clock on past the end. There is one slot left. Edits: starts are not
-/// refused at the end, or slots claimed after it do not go back; the end of the shape is not known.
+/// Threads: two that acquire; one that moves the clock past the end. There is one slot left. Edits: starts are not
+/// refused at the end, or slots claimed after it are not given back; the end of the shape is not known.
 #[test]
 fn the_end_of_a_shape_strands_no_caller() {
     explore_less(1, "the_end_of_a_shape_strands_no_caller", || {
@@ -30,10 +31,10 @@ fn the_end_of_a_shape_strands_no_caller() {
     });
 }
 
-/// A task that waits for the last slot of a shape is woken when that slot is taken.
+/// A task that waits for the last slot of a shape is woken when another caller claims that slot.
 ///
-/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that takes it, with its claim.
-/// Edit: tasks are not woken at the end.
+/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that claims it. Edit:
+/// tasks are not woken at the end.
 #[test]
 fn the_end_of_a_shape_reaches_every_watch() {
     explore("the_end_of_a_shape_reaches_every_watch", || {
@@ -49,11 +50,11 @@ fn the_end_of_a_shape_reaches_every_watch() {
     });
 }
 
-/// A shape that ends before the slots that callers sleep for ends their sleeps; their slots go back.
+/// If a shape ends before the slots for which callers sleep, their sleeps end and their slots are given back.
 ///
-/// Threads: two that sleep, for slots due in one hour and in two; one that sets a shape which ends at once. Edits:
-/// `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; slots claimed after
-/// the end do not go back.
+/// Threads: two that sleep, for slots due in one hour and in two hours; one that sets a shape that ends at once.
+/// Edits: `wake_moved` wakes no sleeper, or does not check the end; `leave` does not pass the wake-up on; slots
+/// claimed after the end are not given back.
 #[test]
 fn an_earlier_end_reaches_every_sleeper() {
     explore_less(1, "an_earlier_end_reaches_every_sleeper", || {
@@ -76,8 +77,8 @@ fn an_earlier_end_reaches_every_sleeper() {
 
 /// An earlier end also reaches sleepers while the pacer is paused.
 ///
-/// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape which ends at once. Edits:
-/// `wake_moved` wakes no sleeper, or none while the pacer is paused.
+/// Threads: one that acquires a slot due in an hour; one that pauses and sets a shape that ends at once. Edits:
+/// `wake_moved` wakes no sleeper, or wakes none while the pacer is paused.
 #[test]
 fn an_earlier_end_reaches_sleepers_during_a_pause() {
     explore("an_earlier_end_reaches_sleepers_during_a_pause", || {
@@ -96,10 +97,10 @@ fn an_earlier_end_reaches_sleepers_during_a_pause() {
     });
 }
 
-/// A schedule that continues after its end has all its slots, even if a caller is just being refused because of the
-/// end.
+/// A schedule that continues after its end has all its slots, even if a caller is being refused at that time because
+/// of the end.
 ///
-/// Threads: one that acquires, one that sets a rate and moves the clock on by two slots. Edit: a change of the
+/// Threads: one that acquires, one that sets a rate and moves the clock forward by two slots. Edit: a change of the
 /// rate does not end the shape.
 #[test]
 fn a_schedule_that_goes_on_loses_no_slot() {
@@ -123,11 +124,11 @@ fn a_schedule_that_goes_on_loses_no_slot() {
     });
 }
 
-/// A caller that is being refused because of the end when the schedule continues either starts, or returns `Finished`;
-/// it is not stranded, and the slot is not lost.
+/// If the schedule continues while a caller is being refused because of the end, the caller either starts or returns
+/// `Finished`. It is not stranded, and the slot is not lost.
 ///
-/// Threads: one that acquires a slot due in an hour; one that sets a shape which ends at once, then one that has slots,
-/// and moves the clock on. Edits: `wake_moved` wakes no sleeper; slots claimed after the end do not go back.
+/// Threads: one that acquires a slot due in an hour; one that sets a shape that ends at once, then one that has slots,
+/// and moves the clock forward. Edits: `wake_moved` wakes no sleeper; slots claimed after the end are not given back.
 #[test]
 fn an_end_that_is_taken_back_strands_no_caller() {
     explore_less(1, "an_end_that_is_taken_back_strands_no_caller", || {
@@ -152,8 +153,8 @@ fn an_end_that_is_taken_back_strands_no_caller() {
 
 /// A task that was refused because of the end is woken when the schedule continues.
 ///
-/// Threads: one that sets its watch and asks for a slot; one that sets a rate. Edits: `wake_moved` wakes no sleeper, or
-/// before it has withdrawn the published state; tasks that watch are left out.
+/// Threads: one that sets its watch and tries to acquire a slot; one that sets a rate. Edits: `wake_moved` wakes no
+/// sleeper, or wakes tasks before it has withdrawn the published state; tasks that watch are left out.
 #[test]
 fn a_schedule_that_goes_on_reaches_every_watch() {
     explore("a_schedule_that_goes_on_reaches_every_watch", || {

@@ -1,4 +1,4 @@
-//! Models of lanes: runs of slots, and how the rest of a run goes back.
+//! Models of lanes: runs of slots, and how the remaining slots of a run are given back.
 //!
 //! A lane's first run is one slot, because its pace is not measured yet; the second is two.
 
@@ -7,11 +7,11 @@ use loom_tests::{
 };
 use nanopace::Ended;
 
-/// A lane gives the rest of its run back, once, whichever caller claims meanwhile.
+/// A lane gives the remaining slots of its run back once, whichever caller claims at the same time.
 ///
-/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires.
-/// Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` as a load, a
-/// comparison and a store; `Lane::give_back` keeps its run.
+/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that
+/// acquires. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back;
+/// `exchange` as a load, a comparison and a store; `Lane::give_back` keeps its run.
 #[test]
 fn a_run_goes_back_once() {
     explore("a_run_goes_back_once", || {
@@ -37,11 +37,11 @@ fn a_run_goes_back_once() {
     });
 }
 
-/// A lane also gives the rest of its run back once during a change of the rate.
+/// A lane also gives the remaining slots of its run back once during a change of the rate.
 ///
-/// Threads: one that drops a lane which has started two slots and holds a third; one that changes the rate and
-/// acquires. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; `exchange` or the
-/// addition by a load and a store.
+/// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and
+/// acquires. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back;
+/// `exchange` or the addition as a load and a store.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
@@ -64,8 +64,8 @@ fn a_run_goes_back_once_during_a_rate_change() {
 /// A lane that continues while the rate changes starts each of its slots once, and gives back the others.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
-/// rate. Four slots are due. Edits: `make_free` puts slots aside although it has taken them back; the lane forgets the
-/// rest of its run.
+/// rate. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; the lane
+/// forgets the remaining slots of its run.
 #[test]
 fn a_lane_goes_on_during_a_rate_change() {
     explore("a_lane_goes_on_during_a_rate_change", || {
@@ -87,8 +87,8 @@ fn a_lane_goes_on_during_a_rate_change() {
 /// Two lanes never hold the same slot, and no slot that they give back is lost.
 ///
 /// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one. Five slots are
-/// due. Edits: `take_earliest` leaves the slot it takes; `make_free` forgets slots that are not the latest; `exchange`
-/// by a load and a store.
+/// due. Edits: `take_earliest` does not remove the slot that it returns; `make_free` forgets slots that are not the
+/// latest; `exchange` as a load and a store.
 #[test]
 fn lanes_share_nothing() {
     explore_less(1, "lanes_share_nothing", || {
@@ -109,7 +109,7 @@ fn lanes_share_nothing() {
     });
 }
 
-/// A lane stops when the pacer is closed, and counts its starts as granted.
+/// A lane stops when the pacer is closed, and its starts count as granted.
 ///
 /// Threads: one whose lane acquires twice, so that it holds a third slot, checks whether the pacer is closed, and is
 /// dropped; one that closes. Four slots are due. Edit: `Run::next` does not check the version.

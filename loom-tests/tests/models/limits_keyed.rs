@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A clock that is set only between the threads' steps, so that no model explores it.
+/// A clock that is set only between the steps of the threads, so that no model explores it.
 #[derive(Clone, Debug, Default)]
 struct SetClock(Arc<AtomicU64>);
 
@@ -24,10 +24,10 @@ fn keyed<C>(config: C, max_keys: usize, clock: &SetClock) -> Arc<Keyed<String, C
     Arc::new(keyed.clock(clock.clone()).build().unwrap())
 }
 
-/// Two new keys in different shards take the last place once; removing a key frees it.
+/// If two new keys in different shards compete for the last entry, only one gets it. Removing a key frees its entry.
 ///
 /// Threads: two that each request their own key, where there is room for one; one of them cleans up before. Edit:
-/// `reserve` loads the count and stores it raised.
+/// `reserve` loads the count and stores the increased count.
 #[test]
 fn keys_stay_within_their_bound() {
     explore("keys_stay_within_their_bound", || {
@@ -47,10 +47,10 @@ fn keys_stay_within_their_bound() {
     });
 }
 
-/// A decision after a change of the limits uses the new limits, whatever earlier decisions have read.
+/// A decision after a change of the limits uses the new limits, whatever values earlier decisions have read.
 ///
-/// Threads: one that changes the limits, one that makes the key's first decision meanwhile. Edits: `refresh` loads the
-/// version after the limits; `make` raises the versions before it locks the tables.
+/// Threads: one that changes the limits, one that makes the key's first decision at the same time. Edits: `refresh`
+/// loads the version after the limits; `make` increments the versions before it locks the tables.
 #[test]
 fn a_change_is_seen_by_every_later_decision() {
     explore("a_change_is_seen_by_every_later_decision", || {
@@ -68,10 +68,10 @@ fn a_change_is_seen_by_every_later_decision() {
     });
 }
 
-/// A caller that has decided by one of several changes that were made as one step decides by all of them.
+/// If several changes are made as one step, a caller that has decided by one of them decides by all of them.
 ///
-/// Threads: one that changes the limits of two keys at once, one that meanwhile makes the first decision on one key,
-/// and then the second on the other. Edit: `make` raises the versions after it has unlocked the tables.
+/// Threads: one that changes the limits of two keys at once, one that at the same time makes the first decision on one
+/// key, and then the second on the other. Edit: `make` increments the versions after it has unlocked the tables.
 #[test]
 fn a_batch_is_seen_as_a_whole() {
     explore("a_batch_is_seen_as_a_whole", || {
@@ -96,8 +96,8 @@ fn a_batch_is_seen_as_a_whole() {
 
 /// A decision after a change of limits that all keys share uses the new limits, too.
 ///
-/// Threads: one that changes the limits, one that makes the key's first decision meanwhile. Edits: `refresh` loads the
-/// version after the limits; `set` raises the version before it locks the limits.
+/// Threads: one that changes the limits, one that makes the key's first decision at the same time. Edits: `refresh`
+/// loads the version after the limits; `set` increments the version before it locks the limits.
 #[test]
 fn a_change_for_all_is_seen_by_every_later_decision() {
     explore("a_change_for_all_is_seen_by_every_later_decision", || {

@@ -1,5 +1,5 @@
 //! Models of the token pool: a refill, a change, a close, and callers that wait. In all models except one, the model's
-//! threads play the part of the refill thread.
+//! threads do the work of the refill thread.
 
 use loom_tests::{explore, spawn};
 use nanopace::ManualClock;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A pool of two that gets one token each second.
+/// Returns a pool with room for two tokens that gets one token each second.
 fn pool() -> (ManualClock, Arc<ManagedPool>) {
     let clock = ManualClock::new();
     let pool =
@@ -17,7 +17,7 @@ fn pool() -> (ManualClock, Arc<ManagedPool>) {
     (clock, Arc::new(pool))
 }
 
-/// Closing turns away callers that wait or are about to.
+/// Closing turns away callers that wait or are about to wait.
 ///
 /// Threads: one that acquires, one that closes. Edits: `close` wakes no caller; `acquire` does not check whether the
 /// pool is closed; `acquire` checks the pool and joins the queue under two locks.
@@ -36,8 +36,8 @@ fn closing_a_pool_strands_nobody() {
 
 /// No request overtakes one that waits, and no token is handed out twice.
 ///
-/// Threads: one that acquires two tokens, one that takes one when only one has come. Edit: `check` does not check the
-/// queue.
+/// Threads: one that acquires two tokens, one that acquires one when only one token is available. Edit: `check` does
+/// not check the queue.
 #[test]
 fn nobody_overtakes_who_waits() {
     explore("nobody_overtakes_who_waits", || {
@@ -58,11 +58,10 @@ fn nobody_overtakes_who_waits() {
     });
 }
 
-/// A caller that waits, or is about to, gets the token that a change of the interval brings.
+/// A caller that waits, or is about to wait, gets the token that a change of the interval makes available.
 ///
-/// Threads: one that acquires, one that shortens the interval, when a token has come and the next
-/// refill is an hour away.
-/// Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two locks.
+/// Threads: one that acquires, one that shortens the interval, at a time when one token is due and the next refill is
+/// an hour away. Edits: a change serves no caller; `acquire` checks the pool and joins the queue under two locks.
 #[test]
 fn a_change_reaches_who_waits() {
     explore("a_change_reaches_who_waits", || {
@@ -78,7 +77,7 @@ fn a_change_reaches_who_waits() {
     });
 }
 
-/// A caller that waits, or is about to, for more than the pool can hold from now on is turned away.
+/// A caller that waits, or is about to wait, for more tokens than a smaller pool can hold is turned away.
 ///
 /// Threads: one that acquires two tokens, one that makes the pool smaller. Edits: `set_size` turns no caller away;
 /// `acquire` checks the pool and joins the queue under two locks.
@@ -96,9 +95,9 @@ fn a_smaller_pool_strands_nobody() {
     });
 }
 
-/// A shorter interval reaches the refill thread, whether it sleeps or is about to.
+/// A shorter interval reaches the refill thread, whether it sleeps or is about to sleep.
 ///
-/// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock on. Edits: a
+/// Threads: the refill thread, one that shortens the interval and acquires, one that moves the clock forward. Edits: a
 /// change does not end the sleep; the thread drops a wake-up that comes while it computes the next refill; a refill
 /// serves no caller.
 #[test]

@@ -9,18 +9,17 @@ use nanopace_limits::{Limiter, Wait};
 use std::task::Waker;
 use std::time::Duration;
 
-/// A limiter of two requests per day, and a reservation that has taken both.
+/// Returns a limiter of two requests per day, and a reservation that has used both.
 fn exhausted() -> (Limiter, nanopace_limits::Reservation) {
     let limiter = Limiter::with_clock("2/day".parse().unwrap(), ManualClock::new());
     let reservation = limiter.reserve(2).unwrap();
     (limiter, reservation)
 }
 
-/// A reservation that is taken back reaches a thread that waits, or is about to: it is admitted without any time
-/// passing.
+/// When a reservation is cancelled, a thread that waits, or is about to wait, is admitted without any passing of time.
 ///
-/// Threads: one that waits, one that takes the reservation back. Edits: `settle` wakes no waiter; a waiter that comes
-/// to an empty queue checks the limit before it enters the queue, but not after that.
+/// Threads: one that waits, one that cancels the reservation. Edits: `settle` wakes no waiter; a waiter that comes to
+/// an empty queue checks the limit before it enters the queue, but not after that.
 #[test]
 fn a_refund_reaches_who_waits() {
     explore("a_refund_reaches_who_waits", || {
@@ -34,9 +33,10 @@ fn a_refund_reaches_who_waits() {
     });
 }
 
-/// If two wait, the second is admitted after the first.
+/// If two threads wait, the second is admitted after the first.
 ///
-/// Threads: two that wait, one that takes the reservation back. Edit: a waiter that leaves the queue wakes no other.
+/// Threads: two that wait, one that cancels the reservation. Edit: a waiter that leaves the queue does not wake the
+/// next one.
 #[test]
 fn the_next_in_line_is_called() {
     explore_less(0, "the_next_in_line_is_called", || {
@@ -52,10 +52,11 @@ fn the_next_in_line_is_called() {
     });
 }
 
-/// A request that comes after a waiter has asked waits its turn: one is left, and the first waits for two.
+/// A request that comes after a waiting request does not overtake it: one is available, and the waiting request needs
+/// two.
 ///
-/// Threads: one that asks for one, if it sees that the other one has asked; one that waits for two. Edits: the number
-/// of waiters is loaded before the lock is taken; the fast path is opened while a request waits.
+/// Threads: one that requests one, if it sees that the other thread has made its request; one that waits for two.
+/// Edits: the number of waiters is loaded before the lock is taken; the fast path is opened while a request waits.
 #[test]
 fn nobody_overtakes_who_waits_for_a_limit() {
     explore("nobody_overtakes_who_waits_for_a_limit", || {
@@ -79,7 +80,7 @@ fn nobody_overtakes_who_waits_for_a_limit() {
     });
 }
 
-/// A timeout is not judged as if a waiter that has been admitted meanwhile still had to be admitted.
+/// The decision about a timeout does not count a waiter that has just been admitted as one that still waits.
 ///
 /// Threads: one that comes with a timeout when there is room for both, one that waits. Edit: an admitted request keeps
 /// its cost until it has left the queue.

@@ -8,9 +8,9 @@ use nanopace_limits::{Atomic, Gcra, LeakyQueue, Limiter, TryAcquire};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Requests of two threads at once: exactly as many are admitted as the limit allows.
+/// If two threads make requests at the same time, exactly the number that the limit allows is admitted.
 ///
-/// Threads: two that ask twice each; three can be admitted. Edit: `admit` as a load and a store.
+/// Threads: two that make two requests each; three can be admitted. Edit: `admit` as a load and a store.
 #[test]
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
@@ -27,7 +27,7 @@ fn one_word_admits_no_more() {
     });
 }
 
-/// Each request that enters a queue has its own departure.
+/// Each request that enters a queue has a departure time of its own.
 ///
 /// Threads: two that enqueue twice each. Edits: `admit` as a load and a store; or it returns the first word that it
 /// read.
@@ -48,18 +48,18 @@ fn departures_are_unique() {
     });
 }
 
-/// A limiter with one rate, whose fast path is open.
+/// Returns a limiter with one rate, whose fast path is open.
 fn open(limits: &str) -> Limiter {
     let limiter = Limiter::with_clock(limits.parse().unwrap(), ManualClock::new());
     assert!(limiter.standing().remaining > 0);
     limiter
 }
 
-/// Requests with and without the lock: exactly as many are admitted as the limit allows.
+/// If requests are made with and without the lock, exactly the number that the limit allows is admitted.
 ///
-/// Threads: one that asks twice without the lock, one that asks for a decision, which takes the lock, and then asks
-/// without it; three can be admitted. Edits: a request without the lock as a load and a store; `close` as a load and a
-/// store.
+/// Threads: one that makes two requests without the lock, one that makes a request with a decision, which takes the
+/// lock, and then one without it; three can be admitted. Edits: a request without the lock as a load and a store;
+/// `close` as a load and a store.
 #[test]
 fn an_open_word_is_counted_once() {
     explore("an_open_word_is_counted_once", || {
@@ -75,10 +75,10 @@ fn an_open_word_is_counted_once() {
     });
 }
 
-/// A request that has loaded the word before the limits change does not count by the old limits afterwards.
+/// A request that has loaded the word before the limits change does not count by the old limits after the change.
 ///
-/// Threads: one that asks without the lock, one that halves the limits, and asks; one of them is admitted. Edit: the
-/// fast path is opened whatever the limits are.
+/// Threads: one that makes a request without the lock, one that halves the limits and makes a request; one of the two
+/// is admitted. Edit: the fast path is opened for all limits.
 #[test]
 fn a_change_reaches_who_asks_without_the_lock() {
     explore("a_change_reaches_who_asks_without_the_lock", || {
@@ -93,16 +93,16 @@ fn a_change_reaches_who_asks_without_the_lock() {
     });
 }
 
-/// A bucket with no tokens, that gets two each second and holds four, without its thread.
+/// Returns a bucket without tokens and without its thread. It gets two tokens each second and holds four.
 fn bucket() -> Arc<RefilledBucket> {
     let clock = ManualClock::new();
     Arc::new(RefilledBucket::unattended("2/s".parse().unwrap(), 4, 0, 1, clock).unwrap())
 }
 
-/// When a refill is due, one thread adds its tokens, and no taken token is lost.
+/// When a refill is due, one thread adds its tokens, and no consumed token reappears.
 ///
-/// Threads: two that take one each when the first refill is due.
-/// Edit: a request decides on a copy, and stores it under another lock.
+/// Threads: two that take one token each when the first refill is due. Edit: a request decides on a copy, and stores
+/// it under another lock.
 #[test]
 fn a_refill_happens_once() {
     explore("a_refill_happens_once", || {
@@ -117,10 +117,10 @@ fn a_refill_happens_once() {
     });
 }
 
-/// Dropping the bucket ends its thread, whatever the thread is about to do.
+/// Dropping the bucket ends its thread, at whatever step the thread is.
 ///
-/// Threads: the refill thread, and one that moves the clock on and drops. Edits: `stop` does nothing; it wakes the
-/// thread before it sets the end.
+/// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing;
+/// it wakes the thread before it sets the end.
 #[test]
 fn the_refill_thread_ends_with_the_bucket() {
     explore("the_refill_thread_ends_with_the_bucket", || {

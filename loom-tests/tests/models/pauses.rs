@@ -1,16 +1,16 @@
-//! Models of callers that are held back without sleeping: a change reaches them, too.
+//! Models of callers that wait without sleeping: a change reaches them, too.
 
 use loom_tests::{
     MICRO, MILLI, Watched, assert_balanced, explore, intended_ns, rate, span, spawn, wait_ns,
 };
 use nanopace::{Ended, Pacer, Pause};
 
-/// A pacer that starts now, on this clock.
+/// Returns a pacer that starts now on this clock.
 fn pacer(clock: &Watched, text: &str, pause: Pause) -> Pacer {
     Pacer::builder(rate(text)).clock(clock.clone()).pause(pause).build()
 }
 
-/// Closing ends the spinning of a caller that is held back, and its slot goes back.
+/// Closing ends the spinning of a caller, and its slot is given back.
 ///
 /// Threads: one that acquires a slot due in an hour, one that closes as soon as the other spins. Edit: a caller that
 /// spins does not check whether the plan is current.
@@ -35,7 +35,7 @@ fn a_close_reaches_a_spinner() {
 /// A change of the rate reaches a caller that yields the processor instead of sleeping.
 ///
 /// Threads: one that acquires a slot due in an hour, one that sets the rate to 1000/s as soon as the other yields, and
-/// moves the clock on by 1 ms. Edit: a caller that spins does not check whether the plan is current.
+/// moves the clock forward by 1 ms. Edit: a caller that spins does not check whether the plan is current.
 #[test]
 fn a_rate_change_reaches_a_yielder() {
     explore("a_rate_change_reaches_a_yielder", || {
@@ -58,8 +58,8 @@ fn a_rate_change_reaches_a_yielder() {
 /// A change of the rate reaches a caller that spins within a budget.
 ///
 /// Threads: one that acquires a slot due in half a microsecond, too soon to sleep; one that sets the rate from 1M/s to
-/// 10M/s as soon as the other spins, and moves the clock on by the remaining 50 ns. Edit: a caller that spins does not
-/// check whether the plan is current.
+/// 10M/s as soon as the other spins, and moves the clock forward by the remaining 50 ns. Edit: a caller that spins
+/// does not check whether the plan is current.
 #[test]
 fn a_rate_change_reaches_a_hybrid_spinner() {
     explore("a_rate_change_reaches_a_hybrid_spinner", || {
@@ -80,10 +80,10 @@ fn a_rate_change_reaches_a_hybrid_spinner() {
     });
 }
 
-/// No caller spins while the pacer is paused, and the end of the pause wakes callers, which sleep instead.
+/// No caller spins while the pacer is paused: callers sleep, and the end of the pause wakes them.
 ///
-/// Threads: one that takes two slots from a paused pacer whose callers spin; one that resumes. Edits: a caller that is
-/// held back by a pause spins; `wake_moved` wakes no sleeper.
+/// Threads: one that acquires two slots from a paused pacer whose callers spin; one that resumes. Edits: a caller that
+/// waits for the end of a pause spins; `wake_moved` wakes no sleeper.
 #[test]
 fn no_caller_spins_while_paused() {
     explore("no_caller_spins_while_paused", || {

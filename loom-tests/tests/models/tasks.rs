@@ -1,4 +1,4 @@
-//! Models of the line of tasks in `nanopace-async`: the lead is handed over, and no wake-up is lost.
+//! Models of the queue of tasks in `nanopace-async`: the lead is handed over, and no wake-up is lost.
 
 use loom::sync::{Condvar, Mutex};
 use loom_tests::{MILLI, at, explore, explore_less, manual, rate, span, spawn};
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// An alarm on the manual clock. It goes off when the clock is moved past it, and when a task is about to sleep, as in
-/// a runtime with one thread.
+/// An alarm on the manual clock. It goes off when the clock is moved past its time, and when a task is about to sleep,
+/// as in a runtime with one thread.
 #[derive(Clone, Debug)]
 struct Alarm {
     clock: ManualClock,
@@ -64,7 +64,7 @@ impl Timer for Alarm {
     }
 }
 
-/// One slot was taken at the start; the others follow at this rate.
+/// Returns an alarm and a pacer of which one slot has started. The other slots follow at this rate.
 fn line(rate: &str) -> (Alarm, AsyncPacer) {
     let (clock, builder) = manual(rate);
     let pacer = builder.build();
@@ -73,7 +73,7 @@ fn line(rate: &str) -> (Alarm, AsyncPacer) {
     (alarm.clone(), AsyncPacer::with_timer(pacer, alarm))
 }
 
-/// A token under a mutex: the thread that runs a task sleeps until it is woken.
+/// A token under a mutex. The thread that runs a task sleeps until the token is set.
 #[derive(Default)]
 struct Token(Mutex<bool>, Condvar);
 
@@ -92,10 +92,10 @@ fn has_started(line: &AsyncPacer, slots: u64) {
     assert_eq!(line.pacer().ledger().granted, slots);
 }
 
-/// Two tasks queue; both have their slots when the clock has reached the second.
+/// Two tasks queue. Both have their slots when the clock has reached the second slot.
 ///
-/// Threads: two tasks that acquire; one that moves the clock on past both slots. Edits: a task that leaves calls no
-/// task and sets no timer.
+/// Threads: two tasks that acquire; one that moves the clock past both slots. Edits: a task that leaves calls no task
+/// and sets no timer.
 #[test]
 fn the_lead_is_handed_over() {
     explore_less(1, "the_lead_is_handed_over", || {
@@ -112,10 +112,10 @@ fn the_lead_is_handed_over() {
     });
 }
 
-/// A leader that is cancelled takes nothing, and the task after it gets the slot.
+/// A leader that is cancelled claims no slot, and the task after it gets the slot.
 ///
-/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock on. Edits: dropping
-/// calls no task and sets no timer, or does not leave the queue.
+/// Threads: a task that acquires after a leader; one that drops the leader and moves the clock forward. Edits:
+/// dropping calls no task and sets no timer, or does not leave the queue.
 #[test]
 fn a_cancelled_leader_hands_over() {
     explore("a_cancelled_leader_hands_over", || {
@@ -152,8 +152,8 @@ fn a_close_ends_the_line() {
 
 /// A change of the rate reaches the leader, whenever the leader has read the schedule.
 ///
-/// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock on
-/// by 1 ms. Edits: the watch is not set.
+/// Threads: a task that waits for an hour; one that sets the rate to 1000/s and moves the clock forward by 1 ms.
+/// Edits: the watch is not set.
 #[test]
 fn a_change_reaches_the_leader() {
     explore_less(1, "a_change_reaches_the_leader", || {
@@ -169,8 +169,8 @@ fn a_change_reaches_the_leader() {
 
 /// A change reaches the task that leads after the leader before it was cancelled.
 ///
-/// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate
-/// to 1000/s and moves the clock on by 1 ms. Edits: the watch is not set.
+/// Threads: a task that waits for an hour after a leader; one that drops the leader, sets the rate to 1000/s and moves
+/// the clock forward by 1 ms. Edits: the watch is not set.
 #[test]
 fn a_change_reaches_the_next_leader() {
     explore_less(1, "a_change_reaches_the_next_leader", || {
@@ -186,10 +186,10 @@ fn a_change_reaches_the_next_leader() {
     });
 }
 
-/// A task that has been called and does not come delays no other: the bell rings again.
+/// A task that has been called and does not come does not delay the others, because the bell rings again.
 ///
-/// Threads: a task that acquires after a leader that is never polled again; one that moves the
-/// clock on, twice. Edits: a task that has been called is called again before it comes.
+/// Threads: a task that acquires after a leader that is never polled again; one that moves the clock forward twice.
+/// Edits: a task that has been called is called again before it comes.
 #[test]
 fn a_task_that_does_not_come_is_passed_over() {
     explore_less(1, "a_task_that_does_not_come_is_passed_over", || {
@@ -207,8 +207,8 @@ fn a_task_that_does_not_come_is_passed_over() {
 
 /// A change of the rate reaches a task that awaits a claim, whenever the task has read the claim's due time.
 ///
-/// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock on
-/// by 1 ms. Edits: a task with a claim reads the due time before it watches; a change calls no such task.
+/// Threads: a task that awaits a slot that is due in an hour; one that sets the rate to 1000/s and moves the clock
+/// forward by 1 ms. Edits: a task with a claim reads the due time before it watches; a change calls no such task.
 #[test]
 fn a_change_reaches_a_claim() {
     explore_less(1, "a_change_reaches_a_claim", || {

@@ -1,4 +1,4 @@
-//! Models of slots that lie unevenly: shares of a load, and recorded arrivals.
+//! Models of unevenly spaced slots: shares of a load, and recorded arrivals.
 
 use loom_tests::{
     MICRO, SECOND, assert_balanced, at, drain, explore, explore_less, intended_ns, manual, slots,
@@ -7,17 +7,17 @@ use loom_tests::{
 use nanopace::driver::{self, Drive as _, Lease};
 use nanopace::{Arrivals, Ended, Grant, ManualClock, Pacer, Refused, Shard, ShardError};
 
-/// The first of two processes.
+/// Returns the shard of the first of two processes.
 fn first_of_two() -> Shard {
     Shard::new(0, 2).unwrap()
 }
 
-/// A change of shards among claimers: before it the process has each slot of the load, after it every second one, each
-/// once.
+/// A change of shards among claimers: before the change the process has each slot of the load, and after it every
+/// second slot. Each of these slots is handed out once.
 ///
-/// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock on. Three
-/// slots are due. Edits: the change does not turn the line into a curve; the change turns the line into a curve that
-/// counts by the new shards from the beginning.
+/// Threads: one that acquires; one that gives the slots from number 3 on to two processes and moves the clock forward.
+/// Three slots are due. Edits: the change does not turn the line into a curve; the change turns the line into a curve
+/// that counts by the new shards from the beginning.
 #[test]
 fn a_change_of_shards_loses_no_slot() {
     explore_less(1, "a_change_of_shards_loses_no_slot", || {
@@ -37,8 +37,8 @@ fn a_change_of_shards_loses_no_slot() {
     });
 }
 
-/// A slot that a caller claims while shards change is this process's, by the old shards or by the new ones, and no slot
-/// of the process is left out.
+/// A slot that a caller claims while shards change belongs to this process, by the old shards or by the new ones, and
+/// no slot of the process is left out.
 ///
 /// Threads: one that claims two slots; one that gives the slots from number 2 on to two processes. One slot has
 /// started, and none is due. Edit: the change does not turn the line into a curve.
@@ -67,12 +67,12 @@ fn a_claimed_slot_stays_with_its_process() {
     });
 }
 
-/// A slot that may start is not given away, because it may be granted without the lock while shards
+/// A slot that may start is not given to another process, because it may be granted without the lock while shards
 /// change.
 ///
-/// Threads: one that tries to acquire a slot which is due in less than the sleep threshold; one that pauses and gives
-/// the slots from that one on to two processes. Edits: the change only considers claimed slots; it does not count slots
-/// that may start early as due; it is never refused.
+/// Threads: one that tries to acquire a slot that is due in less than the sleep threshold; one that pauses and gives
+/// the slots from that one on to two processes. Edits: the change only considers claimed slots; it does not count
+/// slots that may start early as due; it is never refused.
 #[test]
 fn a_slot_that_is_due_stays_with_its_process() {
     explore_less(1, "a_slot_that_is_due_stays_with_its_process", || {
@@ -94,12 +94,12 @@ fn a_slot_that_is_due_stays_with_its_process() {
     });
 }
 
-/// A lane goes on while shards change: the slots that it has taken keep their places, and the slots that it takes later
-/// are this process's.
+/// A lane continues while shards change: the slots that it has claimed keep their positions, and the slots that it
+/// claims later are this process's.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts two more and is dropped; one that gives the
-/// slots from number 6 on to two processes, and moves the clock on. Four slots are due. Edits: the published state
-/// stays in force after the change; the change does not turn the line into a curve.
+/// slots from number 6 on to two processes, and moves the clock forward. Four slots are due. Edits: the published
+/// state stays valid after the change; the change does not turn the line into a curve.
 #[test]
 fn a_lane_goes_on_during_a_change_of_shards() {
     explore_less(1, "a_lane_goes_on_during_a_change_of_shards", || {
@@ -120,8 +120,8 @@ fn a_lane_goes_on_during_a_change_of_shards() {
 
 /// A lease reaches a caller that waits for one.
 ///
-/// Threads: one that acquires; one that leases the slots from number 1 on without the first two, and
-/// moves the clock on. One slot was leased, and has started. Edit: a lease changes no revision.
+/// Threads: one that acquires; one that leases the slots from number 1 on, without the first two, and moves the clock
+/// forward. One slot was leased, and has started. Edit: a lease changes no revision.
 #[test]
 fn a_lease_reaches_waiting_callers() {
     explore_less(1, "a_lease_reaches_waiting_callers", || {
@@ -161,7 +161,7 @@ fn a_slot_that_may_start_is_not_leased_away() {
     });
 }
 
-/// A pacer whose slot 0 was leased, and has started.
+/// Returns a pacer whose slot 0 was leased, and has started.
 fn leased() -> (ManualClock, Pacer, Grant) {
     let (clock, builder) = manual("1M/s");
     let pacer = driver::leased(builder).build();
@@ -174,10 +174,10 @@ fn all_until(until: u64) -> Lease {
     Lease::of(Shard::new(0, 1).unwrap(), until)
 }
 
-/// Recorded arrivals have one owner each and start as they were recorded; after the last one no slot is left.
+/// Recorded arrivals have one owner each and start at their recorded times. After the last one no slot is left.
 ///
-/// Threads: one that acquires twice, one that acquires until no slot is left, on a clock that it moves on. Edits: slots
-/// that lie unevenly are published as a line; a replay does not end.
+/// Threads: one that acquires twice, one that acquires until no slot is left, on a clock that it moves forward. Edits:
+/// unevenly spaced slots are published as a line; a replay does not end.
 #[test]
 fn recorded_arrivals_have_one_owner_each() {
     explore("recorded_arrivals_have_one_owner_each", || {
@@ -201,11 +201,11 @@ fn recorded_arrivals_have_one_owner_each() {
     });
 }
 
-/// A lane that has taken a block of recorded arrivals goes on while the speed changes: each of them has
+/// A lane that has claimed a block of recorded arrivals continues while the speed changes: each of the arrivals has
 /// one owner, and keeps its time.
 ///
 /// Threads: one whose lane has started two slots, holds a third, starts one more and is dropped; one that changes the
-/// speed. Four slots are due. Edits: the rest of a block is forgotten; a block is taken by a store.
+/// speed. Four slots are due. Edits: the remaining slots of a block are forgotten; a block is claimed by a store.
 #[test]
 fn a_block_goes_back_once() {
     explore("a_block_goes_back_once", || {
@@ -225,7 +225,7 @@ fn a_block_goes_back_once() {
     });
 }
 
-/// A lane starts nothing of its block after the pacer is closed, as soon as the close is visible to it.
+/// After the pacer is closed, a lane starts no more slots of its block, as soon as the close is visible to it.
 ///
 /// Threads: one whose lane has started two slots and holds a third, checks whether the pacer is closed, acquires if it
 /// is, and is dropped; one that closes. Four slots are due. Edit: `Block::next` does not check the version.
@@ -246,10 +246,10 @@ fn a_closed_lane_gives_back_its_block() {
     });
 }
 
-/// All data that a caller reads of the drawn slots is from one draw: a slot has one owner and keeps its time, if others
-/// are drawn meanwhile and it comes back to be the next one.
+/// All data that a caller reads of the drawn slots is from one draw: a slot has one owner and keeps its time, even if
+/// others are drawn in the meantime and it is given back to be the next one.
 ///
-/// Threads: one that acquires; one that claims the slot which was drawn, starts the one before it, by which more are
+/// Threads: one that acquires; one that claims the slot that was drawn, starts the one before it, by which more are
 /// drawn, and gives the claim back. Edits: the sequence is checked once; a sequence that shows a writer at work is
 /// accepted; the slots are stored, or loaded, with `Relaxed`.
 #[test]
@@ -271,7 +271,7 @@ fn drawn_slots_are_read_whole() {
     });
 }
 
-/// Drawn slots are not started after the pacer is closed, as soon as the close is visible to the caller.
+/// After the pacer is closed, drawn slots do not start, as soon as the close is visible to the caller.
 ///
 /// Threads: one that checks, and acquires if the pacer is closed; one that closes it. Edit: the version is not checked.
 #[test]
@@ -288,8 +288,8 @@ fn drawn_slots_end_with_a_close() {
     });
 }
 
-/// Drawn slots start on a later reading than the draw's, if another thread has reported one. If that reading was made
-/// after a change, the slots move with it.
+/// If another thread has reported a reading that is later than that of the draw, drawn slots start with the later
+/// reading. If that reading was made after a change, the slots move with the change.
 ///
 /// Threads: one that tries to acquire; one that pauses for a second, resumes and acquires. Edit: the reported reading
 /// is loaded after the version.
@@ -314,7 +314,8 @@ fn drawn_slots_move_before_they_start_later() {
     });
 }
 
-/// Recorded arrivals, all of them due: three have started, and on the reading of the last one the next two are drawn.
+/// Returns a pacer of recorded arrivals that are all due. Three have started, and with the reading of the last one the
+/// next two are drawn.
 fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
     let (clock, builder) = manual("1/s");
     let recorded = [0, 1_000, 1_100, 1_200, 1_300, 1_400, 1_500, 1_600];
@@ -328,7 +329,7 @@ fn drawn() -> (ManualClock, Pacer, [u64; 8], [Grant; 3]) {
 /// returns because no slot is left.
 ///
 /// Threads: one that acquires, for an arrival in an hour; one that makes time run a thousand times as fast, acquires
-/// too, and moves the clock on. Edits: `wake_moved` wakes no sleeper; a replay does not end.
+/// too, and moves the clock forward. Edits: `wake_moved` wakes no sleeper; a replay does not end.
 #[test]
 fn a_replay_strands_no_caller() {
     explore("a_replay_strands_no_caller", || {

@@ -1,12 +1,13 @@
-//! Models of watches: every change reaches tasks that wait by their own timers.
+//! Models of watches: every change reaches tasks that wait with their own timers.
 
 use loom_tests::{HOUR, MILLI, Told, at, beside, explore, manual, rate};
 use nanopace::Refused;
 
-/// A task that got the old time is woken by the change.
+/// A task that has read the old due time is woken by the change.
 ///
-/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that sets the rate to 1000/s.
-/// Edits: `wake_moved` wakes no sleeper, or before it has withdrawn the published state; tasks that watch are left out.
+/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that sets the rate to
+/// 1000/s. Edits: `wake_moved` wakes no sleeper, or wakes tasks before it has withdrawn the published state; tasks
+/// that watch are left out.
 #[test]
 fn a_change_reaches_every_watch() {
     explore("a_change_reaches_every_watch", || {
@@ -21,10 +22,10 @@ fn a_change_reaches_every_watch() {
     });
 }
 
-/// A task that asked before the pacer was closed is woken by the close.
+/// A task that made its request before the pacer was closed is woken by the close.
 ///
-/// Threads: one that sets its watch and asks for a slot that is due in an hour; one that closes. Edits: `close` wakes
-/// no caller; tasks that watch are left out.
+/// Threads: one that sets its watch and tries to acquire a slot that is due in an hour; one that closes. Edits:
+/// `close` wakes no caller; tasks that watch are left out.
 #[test]
 fn a_close_reaches_every_watch() {
     explore("a_close_reaches_every_watch", || {
@@ -36,10 +37,10 @@ fn a_close_reaches_every_watch() {
     });
 }
 
-/// A task that got the due time of a later slot is woken when an earlier one comes back.
+/// A task that has read the due time of a later slot is woken when an earlier slot is given back.
 ///
-/// Threads: one that sets its watch and asks for a slot; one that drops its claim of the slot
-/// before. Edits: tasks that watch are left out when the latest claim is taken back.
+/// Threads: one that sets its watch and tries to acquire a slot; one that drops its claim of the slot before. Edits:
+/// tasks that watch are left out when the latest claim is taken back.
 #[test]
 fn a_slot_that_comes_back_reaches_every_watch() {
     explore("a_slot_that_comes_back_reaches_every_watch", || {
@@ -55,10 +56,10 @@ fn a_slot_that_comes_back_reaches_every_watch() {
     });
 }
 
-/// A task that got the due time of the last slot is woken when another caller takes it.
+/// A task that has read the due time of the last slot is woken when another caller claims that slot.
 ///
-/// Threads: one that sets its watch and asks for a slot; one that claims the last one. Edits: tasks are not woken at
-/// the end; a claim without the lock is not checked.
+/// Threads: one that sets its watch and tries to acquire a slot; one that claims the last one. Edits: tasks are not
+/// woken at the end; a claim without the lock is not checked.
 #[test]
 fn the_last_claim_reaches_every_watch() {
     explore("the_last_claim_reaches_every_watch", || {

@@ -1,5 +1,5 @@
-//! A minimal client: each connection repeats one request and reads each response up to its content length.
-//! Nothing is paced, timed or recorded.
+//! Runs a minimal client: each connection repeats one request and reads each response up to its content length. Starts
+//! are not paced, timed or recorded.
 
 use crate::Fallible;
 use httparse::{EMPTY_HEADER, Response};
@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-/// Sends requests for `time` on this number of connections, with a thread per core, and returns the
-/// number of responses.
+/// Sends requests for `time` on this number of connections, with a thread per core, and returns the number of
+/// responses.
 pub(crate) fn run(server: SocketAddr, connections: u32, time: Duration) -> Fallible<u64> {
     let end = Instant::now() + time;
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -61,7 +61,7 @@ async fn connection(server: SocketAddr, end: Instant) -> io::Result<u64> {
     Ok(answered)
 }
 
-/// Whether the response is complete.
+/// Returns whether the response is complete.
 fn is_whole(bytes: &[u8]) -> io::Result<bool> {
     let mut headers = [EMPTY_HEADER; 16];
     let mut answer = Response::new(&mut headers);

@@ -40,7 +40,7 @@ const CONNECTIONS: [u32; 4] = [2, 16, 64, 256];
 const SECONDS: u32 = 5;
 const ROUNDS: usize = 5;
 
-/// A rate that wrk reaches with pauses of 1 or 2 ms on each of 16 connections.
+/// A script with which wrk reaches this rate: pauses of 1 or 2 ms on each of 16 connections.
 const PACED: &str = "function delay() return math.random(1, 2) end";
 const PACED_RATE: &str = "10k/s";
 const PACED_CONNECTIONS: u32 = 16;
@@ -50,7 +50,7 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 /// The result of a client's run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Responses received.
+    /// The number of responses received.
     requests: f64,
     processor: Processor,
 }
@@ -58,9 +58,9 @@ struct Run {
 /// The CPU time of a client, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Processor {
-    /// In user mode.
+    /// The CPU time in user mode.
     user: f64,
-    /// In kernel mode.
+    /// The CPU time in kernel mode.
     system: f64,
 }
 
@@ -208,7 +208,7 @@ fn nanopace(bin: &Path, connections: u32) -> Fallible<Run> {
     Ok(Run { requests: number(&object, "/completed")?, processor })
 }
 
-/// The report of a run and the CPU time of the program.
+/// Returns the report of a run and the CPU time of the program.
 fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     let seconds = format!("{SECONDS}s");
     let mut command = Command::new(bin);
@@ -217,7 +217,7 @@ fn run_nanopace(bin: &Path, options: &[&str]) -> Fallible<(Value, Processor)> {
     Ok((serde_json::from_str(&text)?, processor))
 }
 
-/// The output of a program and its CPU time.
+/// Returns the output of a program and its CPU time.
 fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     let before = processor_of_children()?;
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output()?;
@@ -226,7 +226,7 @@ fn output(command: &mut Command) -> Fallible<(String, Processor)> {
     Ok((String::from_utf8(output.stdout)?, Processor { user, system }))
 }
 
-/// CPU time of all child processes that have ended.
+/// Returns the CPU time of all child processes that have ended.
 fn processor_of_children() -> Fallible<Processor> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     // The fields follow the program's name, which may contain blanks: cutime and cstime are fields 16 and 17.
@@ -240,7 +240,7 @@ fn number(object: &Value, path: &str) -> Fallible<f64> {
     Ok(object.pointer(path).and_then(Value::as_f64).ok_or_else(|| format!("no {path}"))?)
 }
 
-/// The number before `name` in the text.
+/// Returns the number before `name` in the text.
 fn field(text: &str, name: &str) -> Option<f64> {
     let before = text.split(name).next()?.trim_end();
     before.split_whitespace().next_back()?.parse().ok()

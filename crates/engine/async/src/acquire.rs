@@ -1,4 +1,4 @@
-//! The future of one slot.
+//! Implements the future that completes with one slot or one row of slots.
 
 use crate::line::{Line, Ticket, Wish};
 use crate::sync::HAD;
@@ -9,25 +9,25 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-// `HAD` is the number of slots that this thread's tasks have got since one of them last waited.
+// `HAD` is the number of slots that this thread's tasks have claimed since one of them last waited.
 
-/// After this many slots in a row that were due at once, a task yields to its runtime.
+/// The number of consecutive slots that were due at once after which a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// A task that has held on to the processor this many times in a row yields, too.
+/// The number of times in a row that a task may hold on to the processor before it yields, too.
 const HOLDS_IN_A_ROW: u32 = 4;
 
-/// A task that finds slots due but never gets one tries this many times before it yields.
+/// The number of tries before a task yields if it finds slots due but never gets one.
 pub(crate) const TRIES: usize = 8;
 
-/// The future of one slot; see [`AsyncPacer::acquire`](crate::AsyncPacer::acquire).
+/// The future that [`AsyncPacer::acquire`](crate::AsyncPacer::acquire) and its variants return.
 ///
-/// If polled again after it has completed, it returns the same result again.
+/// If it is polled again after it has completed, it returns the same result again.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'l>(Waiting<&'l Line>);
 
-/// A task's wait in the line, for one slot or several slots.
+/// The wait of a task in the queue, for one slot or several slots.
 #[derive(Debug)]
 pub(crate) struct Waiting<L: Deref<Target = Line>> {
     line: L,
@@ -60,7 +60,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         Waiting { line, slots, deadline, ticket: None, done: None }
     }
 
-    /// Tries to take a slot that is due, by `take`; queues in the line if none is.
+    /// Tries to claim a slot that is due, with `take`. If no slot is due, enters the queue.
     #[inline]
     pub(crate) fn poll(
         &mut self,
@@ -81,8 +81,8 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         }
     }
 
-    /// If the future has completed, returns the same result again. Otherwise asks to be polled again, so that other
-    /// tasks run first.
+    /// If the future has completed, returns the same result again. Otherwise wakes its own task, so that other tasks
+    /// run before the next poll.
     #[cold]
     fn pass(&self, context: &Context<'_>) -> Poll<Result<Grant, Refused>> {
         if self.done.is_none() {
@@ -126,7 +126,7 @@ impl<L: Deref<Target = Line>> Waiting<L> {
         context.waker().wake_by_ref();
     }
 
-    /// Whether this refusal is final, because waiting cannot help.
+    /// Returns whether this refusal is final, because waiting cannot help.
     fn is_final(&self, refused: Refused) -> bool {
         match refused {
             Refused::NotUntil(due) => due > self.deadline,

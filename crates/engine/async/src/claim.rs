@@ -1,4 +1,4 @@
-//! A slot that a task claims before its start.
+//! Implements claims: slots that a task claims before their start.
 
 use crate::AsyncPacer;
 use crate::acquire::{TRIES, has_had_enough, spin};
@@ -8,12 +8,12 @@ use nanopace::{Claim, Ended, Grant, Nanos, Refused};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A claimed slot. The future completes when the slot is due. If the future is dropped before that, the slot goes back
-/// and another task gets it.
+/// A claimed slot, as a future that completes when the slot is due. If the future is dropped before that, the slot is
+/// given back and another task gets it.
 ///
 /// Use a claim to prepare an operation ahead of its start, or to keep a slot from going to another task. Any number of
 /// claims may wait at a time: each task is woken for its own slot. A change of the schedule wakes all waiting tasks,
-/// and so does a slot that goes back: each task then looks again.
+/// and so does a slot that is given back. Each task then checks its slot again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -32,22 +32,22 @@ use std::task::{Context, Poll};
 /// # }
 /// ```
 ///
-/// If polled again after it has completed, it returns the same result again.
+/// If the future is polled again after it has completed, it returns the same result again.
 #[derive(Debug)]
 #[must_use = "a claim that is dropped goes back"]
 pub struct AsyncClaim {
     claim: Claim<'static>,
     pacer: AsyncPacer,
-    /// The call of this task that the line has noted; none if the line does not call the task.
+    /// The call of this task that is registered with the line, or `None` if the line will not wake the task.
     call: Option<Call>,
 }
 
 impl AsyncPacer {
-    /// Takes the next slot, whether it is due or not, for the task that awaits the claim; see
+    /// Claims the next slot, whether it is due or not, for the task that awaits the claim. See
     /// [`Pacer::claim`](nanopace::Pacer::claim).
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     pub fn claim(&self) -> Result<AsyncClaim, Ended> {
         let claim = self.pacer().claim()?.into_owned();
         Ok(AsyncClaim { claim, pacer: self.clone(), call: None })
@@ -55,17 +55,17 @@ impl AsyncPacer {
 }
 
 impl AsyncClaim {
-    /// When the slot is due, by the current schedule; see [`Claim::due`].
+    /// Returns the time at which the slot is due, by the current schedule. See [`Claim::due`].
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the slot can no longer start.
     pub fn due(&self) -> Result<Nanos, Ended> {
         self.claim.due()
     }
 }
 
 impl Future for AsyncClaim {
-    /// The only errors are [`Refused::Closed`] and [`Refused::Finished`].
+    /// A grant, or one of the errors [`Refused::Closed`] and [`Refused::Finished`].
     type Output = Result<Grant, Refused>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

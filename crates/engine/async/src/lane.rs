@@ -1,4 +1,4 @@
-//! One task's handle to a pacer, which takes slots that are due in runs.
+//! Provides one task's handle to a pacer, which claims slots that are due in runs.
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
@@ -33,7 +33,7 @@ pub struct AsyncLane {
 }
 
 impl AsyncPacer {
-    /// A handle for one task that starts many operations: it takes slots that are due in runs.
+    /// Returns a lane: a handle for one task that starts many operations. A lane claims slots that are due in runs.
     #[must_use]
     pub fn lane(&self) -> AsyncLane {
         AsyncLane::new(self.clone())
@@ -45,39 +45,40 @@ impl AsyncLane {
         AsyncLane { lane: pacer.pacer().lane(), pacer }
     }
 
-    /// Like [`AsyncPacer::acquire`].
+    /// Completes with the next slot when it is due, like [`AsyncPacer::acquire`].
     ///
     /// # Errors
-    /// Only [`Refused::Closed`] and [`Refused::Finished`].
+    /// Returns only [`Refused::Closed`] and [`Refused::Finished`].
     #[inline]
     pub fn acquire(&mut self) -> LaneAcquire<'_> {
         let waiting = Waiting::new(&*self.pacer.0, 1, Nanos::MAX);
         LaneAcquire { waiting, lane: &mut self.lane }
     }
 
-    /// Takes the next slot if it is due now, like [`Lane::try_acquire`]. For tasks that start all due operations at
-    /// once.
+    /// Starts the next slot if it is due now, like [`Lane::try_acquire`]. Use it in tasks that start all due
+    /// operations at once.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
+    /// Returns [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
         self.lane.try_acquire()
     }
 
-    /// The pacer that this lane belongs to.
+    /// Returns the pacer that this lane belongs to.
     #[must_use]
     pub fn pacer(&self) -> &Pacer {
         self.lane.pacer()
     }
 
-    /// Gives back the slots that the lane has taken and not started. Call it before a long time without acquiring.
+    /// Gives back the slots that the lane has claimed and not started. Call this method before a long time without
+    /// acquiring.
     pub fn give_back(&mut self) {
         self.lane.give_back();
     }
 }
 
-/// The future of a lane's slot; see [`AsyncLane::acquire`].
+/// The future that [`AsyncLane::acquire`] returns.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct LaneAcquire<'l> {

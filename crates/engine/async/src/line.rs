@@ -1,34 +1,35 @@
-//! The line: a FIFO queue of tasks that wait for slots, with one timer.
+//! Implements the line: a FIFO queue of tasks that wait for slots, with one timer.
 //!
-//! A task that finds a slot due takes it at once and never queues. Other tasks queue in the order in which they came.
-//! The line has one *bell*: the timer rings the bell when the next slot is due, and the pacer's watch rings it when the
-//! schedule changes. When the bell rings, the line *calls* the first task: it wakes that task. A task that leaves the
-//! queue, with its slot or because its future was dropped, calls the next task if a slot is due, and otherwise sets the
-//! timer for that task. So a start takes one wake-up, and a line has one timer, however long the queue is.
+//! A task that finds a slot due claims it at once and never queues. Other tasks queue in the order in which they
+//! arrive. The line has one *bell*: the timer rings the bell when the next slot is due, and the pacer's watch rings it
+//! when the schedule changes. When the bell rings, the line *calls* the first task: it wakes that task. When a task
+//! leaves the queue, with its slot or because its future was dropped, it calls the next task if a slot is due, and
+//! otherwise sets the timer for that task. A start therefore takes one wake-up, and a line has one timer, however long
+//! the queue is.
 //!
 //! Tasks that await claims are not in the queue, but are called by the same timer ([`claims`]).
 //!
-//! No task in the queue holds a slot, so nothing has to be given back when a task is cancelled, and a slot that is due
+//! No task in the queue holds a slot. When a task is cancelled, no slot has to be given back, and a slot that is due
 //! goes to the task that runs first.
 //!
 //! # On time
 //!
-//! Waking takes some ten microseconds. So the timer rings that much earlier ([`waking`]), and the called task *holds
-//! on* to the processor until its slot is due. On some virtual machines setting the timer takes equally long. A task
-//! that holds on sets the timer for the next slot during that time, because this delays nothing.
+//! Waking a task takes some ten microseconds. The timer therefore rings that much earlier ([`waking`]), and the called
+//! task *holds on* to the processor until its slot is due. On some virtual machines setting the timer takes equally
+//! long. A task that holds on sets the timer for the next slot during that time, when it delays no operation.
 //!
 //! If slots are so close that a wake-up for each slot costs too much, the timer rings for several slots together, and
-//! no task holds on: see [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
+//! no task holds on. See [`Drive::wake_at`](nanopace::driver::Drive::wake_at).
 //!
 //! [`waking`]: crate::waking
 //!
 //! # No wake-up is lost
 //!
-//! * Before the line looks at the schedule, it sets the watch, so a change that it has not seen rings the bell. It
-//!   looks under its own lock, and sets the timer or calls a task before it releases the lock.
-//! * A called task is not called again until it comes; the next task is called instead. If a called task does not come,
-//!   because nothing polls its future, it delays the others by no more than twice [`PATIENCE`], because the bell rings
-//!   again within that time.
+//! * Before the line reads the schedule, it sets the watch, so a change that it has not seen rings the bell. It reads
+//!   the schedule under its own lock, and sets the timer or calls a task before it releases the lock.
+//! * A called task is not called again until it comes; the next task is called instead. If a called task does not
+//!   come, because its future is not polled, it delays the others by at most twice [`PATIENCE`], because the bell
+//!   rings again within that time.
 //!
 //! Models: `the_lead_is_handed_over`, `a_cancelled_leader_hands_over`, `a_close_ends_the_line`,
 //! `a_change_reaches_the_leader`, `a_change_reaches_the_next_leader`,
@@ -50,25 +51,25 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// A task holds on to the processor if its slot is due within this time: waking the task would take longer.
+/// The maximum time until a slot is due for which a task holds on to the processor: waking the task would take longer.
 const HOLD_WITHIN: Duration = Duration::from_micros(30);
 
-/// A called task may take this long to come. After twice this time, the next task is called instead.
+/// The time within which a called task should come. After twice this time, the next task is called instead.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// The timer is set at most this many times in a row, because setting it may take too long.
+/// The maximum number of times that the timer is set in a row. It is set again if setting it took too long.
 const SETS: usize = 3;
 
 /// The cost of a wake-up, as a multiple of the cost of setting the timer. It includes the wake-ups of other threads,
-/// which start the operations that are due then. At 100 k/s, compared with a timer of 1 ms of its own, oha took 20 %
-/// more CPU time with a multiple of 3, 7 % more with 6 or 12, and 2 % more with 24.
+/// which start the operations that are due at that time. At 100 k/s, compared with oha's own timer of 1 ms, oha used
+/// 20 % more CPU time with a multiple of 3, 7 % more with 6 or 12, and 2 % more with 24.
 const WAKE_PER_SET: u32 = 12;
 
-/// The upper bound of the measured cost of setting the timer. A higher measurement means that the thread has lost the
-/// processor meanwhile.
+/// The upper bound of the measured cost of setting the timer. A higher measurement means that the thread was
+/// descheduled during the measurement.
 const MOST_SET_COST: Duration = Duration::from_micros(20);
 
-/// The line of one pacer.
+/// The queue, the timer and the watch of one pacer.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) pacer: Pacer,
@@ -95,14 +96,14 @@ impl Wake for Bell {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if let Some(line) = self.line.upgrade() {
-            // A waker's panic must not end the thread or the reactor that the timer is in.
+            // A waker's panic must not end the thread or the reactor in which the timer runs.
             let _ = catch_unwind(AssertUnwindSafe(|| line.ring(self.tells_changes)));
         }
     }
 }
 
-/// The time for which a caller holds the queue's lock. After the lock is released, the called tasks are woken and
-/// wakers are dropped: both may run code of a task, which may need the lock.
+/// Holds the queue's lock for a caller. After the lock is released, the called tasks are woken and wakers are dropped:
+/// both may run code of a task, which may need the lock.
 struct Stay<'l> {
     line: &'l Line,
     // Fields are dropped in this order.
@@ -145,8 +146,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue, or lets a called task come back to its place, perhaps with another waker. If its slot
-    /// is due now or so soon that holding on is best, returns how long the task has to hold on.
+    /// Adds a task to the queue, or returns a called task to its position, perhaps with another waker. If its slot is
+    /// due now or so soon that holding on is best, returns how long the task has to hold on.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -161,7 +162,7 @@ impl Line {
         if has_to_look { stay.look(Some(number)) } else { None }
     }
 
-    /// Removes a task from the queue. `started` is the moment at which its slot has started, if it has got a slot.
+    /// Removes a task from the queue. `started` is the time at which its slot started, if it got a slot.
     pub(crate) fn leave(&self, ticket: &mut Option<Ticket>, started: Option<Nanos>) {
         let Some(Ticket(number)) = ticket.take() else { return };
         let mut stay = self.enter();
@@ -173,7 +174,7 @@ impl Line {
         }
     }
 
-    /// Rings the bell: determines which tasks have to come. `is_change` says that the schedule has changed.
+    /// Rings the bell: determines which tasks have to come. `is_change` is whether the schedule has changed.
     fn ring(&self, is_change: bool) {
         let mut stay = self.enter();
         if is_change {
@@ -196,7 +197,7 @@ impl Line {
         }
     }
 
-    /// How long tasks have held on to the processor.
+    /// Returns the total time for which tasks have held on to the processor.
     pub(crate) fn spun(&self) -> Duration {
         self.queue.lock().holding.spent
     }
@@ -207,8 +208,8 @@ impl Line {
         Stay { line: self, queue, called: Called::default(), dropped: None }
     }
 
-    /// Sets the timer to ring at `at`. The timer takes a delay, counted from when it is set. If the thread loses the
-    /// processor before that, the timer would ring too late, so it is set again.
+    /// Sets the timer to ring at `at`. The timer takes a delay, counted from the time at which it is set. If the
+    /// thread is descheduled before that, the timer would ring too late, so it is set again.
     fn set_timer(&self, at: Nanos) {
         for _ in 0..SETS {
             let now = self.pacer.now();
@@ -221,8 +222,9 @@ impl Line {
 }
 
 impl Stay<'_> {
-    /// Looks at the schedule, and ensures that the task that has to come next comes in time. `asking` is the task that
-    /// looks. If `asking` is the next task, and its slot is due now or very soon, returns how long it has to hold on.
+    /// Reads the schedule, and ensures that the task that has to come next comes in time. `asking` is the task that
+    /// calls this method. If `asking` is the next task, and its slot is due now or very soon, returns how long it has
+    /// to hold on.
     fn look(&mut self, asking: Option<u64>) -> Option<Duration> {
         if self.queue.is_idle() {
             return None;
@@ -235,7 +237,7 @@ impl Stay<'_> {
         holds_on_for
     }
 
-    /// The part of [`look`](Stay::look) for the tasks in the queue; claims are the other part.
+    /// Does the part of [`look`](Stay::look) for the tasks in the queue. The other part is for claims.
     fn look_for_line(&mut self, asking: Option<u64>, now: Nanos) -> Option<Duration> {
         if self.queue.uncalled.is_empty() {
             return None;
@@ -253,8 +255,9 @@ impl Stay<'_> {
         None
     }
 
-    /// The task that has to come next, and when its slot is due, if the pacer's next slot is due at `due`. A task that
-    /// wants several slots never gets a slot that was given back, so a task after it may come first.
+    /// Returns the task that has to come next, and the time at which its slot is due, if the pacer's next slot is due
+    /// at `due`. A task that wants several slots never gets a slot that was given back, so a task after it may come
+    /// first.
     fn next_to_come(&self, due: Result<Nanos, Ended>) -> Option<(u64, Result<Nanos, Ended>)> {
         let first = *self.queue.uncalled.first()?;
         let slots = self.queue.slots(first);
@@ -269,7 +272,7 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the watch, unless it is set. Called before each look at the schedule, so that a later change rings the
+    /// Sets the watch, unless it is set. Called before each reading of the schedule, so that a later change rings the
     /// bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
@@ -278,26 +281,26 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer so that the first task comes when the slot is due. If slots are close, the timer rings later, to
-    /// save wake-ups. It rings earlier if a deadline comes first.
+    /// Sets the timer so that the first task comes when the slot is due. If slots are close together, the timer rings
+    /// later, to save wake-ups. It rings earlier if a deadline comes first.
     fn call_at(&mut self, due: Nanos, now: Nanos) {
         let at = self.call_time(due, now).min(self.queue.deadline());
         self.set_timer_if_earlier(at, now);
     }
 
-    /// The best moment to call a task for a slot that is due at `due`. It is after `now`.
+    /// Returns the best time to call a task for a slot that is due at `due`. It is after `now`.
     fn call_time(&self, due: Nanos, now: Nanos) -> Nanos {
         match self.wake_at(due, self.queue.started) {
             wake if wake > now => wake,
-            // The moment for the call has passed, but it is too early to hold on, or holding on is not allowed.
+            // The time for the call has passed, but it is too early to hold on, or holding on is not allowed.
             _ if due - now > HOLD_WITHIN => due - HOLD_WITHIN,
             _ => due,
         }
     }
 
-    /// Whether a task stays on the processor for a slot that is due at `due`: the slot is due now, or so soon that the
-    /// task holds on. A task does not hold on if slots are so close that the pause is stretched: it would never sleep
-    /// then.
+    /// Returns whether a task stays on the processor for a slot that is due at `due`: the slot is due now, or so soon
+    /// that the task holds on. A task does not hold on if slots are so close that the pause is stretched: otherwise it
+    /// would never sleep.
     fn holds_on(&self, due: Nanos, now: Nanos) -> bool {
         let left = due - now;
         let is_near = left < HOLD_WITHIN && self.queue.holding.affords(left);
@@ -312,7 +315,7 @@ impl Stay<'_> {
         left
     }
 
-    /// Sets the timer for the slot after the slot at `due`. This costs nothing while a task holds on; later it would
+    /// Sets the timer for the slot after the slot at `due`. This costs no time while a task holds on. Later it would
     /// delay the task's operation.
     fn set_ahead(&mut self, due: Nanos, now: Nanos) {
         let is_last = self.queue.waiting.len() == 1;
@@ -325,7 +328,8 @@ impl Stay<'_> {
         }
     }
 
-    /// When the timer should ring for a slot that is due at `due`, if a task in the queue has started at `started`.
+    /// Returns when the timer should ring for a slot that is due at `due`, if a task in the queue last started at
+    /// `started`.
     fn wake_at(&self, due: Nanos, started: Nanos) -> Nanos {
         let cost = self.queue.set_cost * WAKE_PER_SET;
         let at = self.line.pacer.wake_at(due, started, cost);
@@ -367,8 +371,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Calls as many further tasks as have been called and have not come, so each round calls twice as many tasks. Many
-    /// tasks that do not come then do not delay the others for long.
+    /// Calls the same number of further tasks as have been called and have not come, so each round calls twice as many
+    /// tasks. A large number of tasks that do not come therefore does not delay the others for long.
     fn call_as_many_again(&mut self) {
         let called = self.queue.waiting.len() - self.queue.uncalled.len();
         for _ in 1..called {

@@ -1,4 +1,4 @@
-//! Slots as a stream.
+//! Provides slots as a stream.
 
 use crate::AsyncPacer;
 use crate::acquire::Waiting;
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// All slots from now on; see [`AsyncPacer::slots`].
+/// A stream of all slots from now on. [`AsyncPacer::slots`] returns it.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -33,12 +33,13 @@ use std::task::{Context, Poll, ready};
 #[must_use = "streams do nothing unless polled"]
 pub struct Slots {
     line: Arc<Line>,
-    /// None once there are no more slots.
+    /// The wait for the next slot. `None` when no slots are left.
     next: Option<Waiting<Arc<Line>>>,
 }
 
 impl AsyncPacer {
-    /// All slots from now on, as a stream that ends when the pacer is closed, or the schedule has no slot left.
+    /// Returns a stream of all slots from now on. It ends when the pacer is closed, or when the schedule has no slot
+    /// left.
     pub fn slots(&self) -> Slots {
         Slots::new(self.clone())
     }

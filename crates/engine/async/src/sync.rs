@@ -1,4 +1,4 @@
-//! The locks and atomics of the line of tasks: std's, or loom's in a model.
+//! Provides the locks and atomics of the queue of tasks: std's, or loom's in a model.
 
 #[cfg(not(loom))]
 use std::sync as world;
@@ -10,7 +10,7 @@ pub(crate) use world::MutexGuard;
 
 #[cfg(all(feature = "pacer", not(loom)))]
 std::thread_local! {
-    /// How many slots this thread's tasks have had since one of them last waited.
+    /// The number of slots that this thread's tasks have claimed since one of them last waited.
     pub(crate) static HAD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
@@ -19,7 +19,7 @@ loom::thread_local! {
     pub(crate) static HAD: std::cell::Cell<u32> = std::cell::Cell::new(0);
 }
 
-/// A mutex that can still be locked after a panic: its holders leave the data consistent at every step.
+/// A mutex that can still be locked after a panic, because its holders leave the data consistent at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::Mutex<T>);
 

@@ -1,4 +1,4 @@
-//! Timers that wake the first task of a line when its slot is due.
+//! Provides timers that wake the first task of a queue when its slot is due.
 
 mod alarms;
 #[cfg(feature = "async-io")]
@@ -16,10 +16,11 @@ pub use tokio::TokioTimer;
 
 use std::io;
 
-/// The best timer for the place where the caller runs: in tokio's reactor on Linux, otherwise a thread.
+/// Returns the best timer for the caller's runtime: on Linux inside a tokio runtime a timer in tokio's reactor, and
+/// otherwise a thread.
 ///
 /// # Errors
-/// When the thread can't be started.
+/// Returns an error if the thread can't be started.
 pub fn best() -> io::Result<Box<dyn Timer>> {
     #[cfg(all(feature = "tokio", target_os = "linux"))]
     if let Ok(timer) = TokioTimer::new() {

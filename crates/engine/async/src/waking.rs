@@ -1,35 +1,35 @@
-//! Measures how long waking takes, so that the timer can ring that much earlier than a slot. Limits how long tasks may
-//! hold on to the processor after they were woken early.
+//! Measures how long waking takes, so that the timer can ring that much earlier than a slot. Also limits how long
+//! tasks may hold on to the processor after they were woken early.
 
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// The timer rings at most this much early.
+/// The maximum time by which the timer rings early.
 const MOST: Duration = Duration::from_micros(250);
 
-/// Tasks that were woken early hold on for this fraction of the time, on average.
+/// The inverse of the fraction of the time for which tasks that were woken early hold on, on average: an eighth.
 const USUAL_SHARE: u32 = 8;
 
-/// Tasks that were woken early hold on for at most this fraction of the time.
+/// The inverse of the maximum fraction of the time for which tasks that were woken early hold on: a quarter.
 const MOST_SHARE: u32 = 4;
 
-/// Tasks that hold on for less can save up at most this time for later.
+/// The maximum time that tasks can save up for later when they hold on for less than their fraction.
 const MOST_SAVED: Duration = Duration::from_micros(200);
 
-/// The lead grows by nine steps if waking took longer than the lead, and otherwise shrinks by one step. So a tenth of
-/// all wake-ups take longer than the lead.
+/// The step by which the lead changes. The lead grows by nine steps if waking took longer than the lead, and otherwise
+/// shrinks by one step. About a tenth of all wake-ups therefore take longer than the lead.
 const STEP: Duration = Duration::from_nanos(250);
 
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
-    /// An upper bound for nine of ten wake-ups.
+    /// The estimated duration that nine of ten wake-ups do not exceed.
     most: Duration,
-    /// The average wake-up, smoothed.
+    /// The smoothed average duration of a wake-up.
     usual: Duration,
 }
 
 impl Waking {
-    /// Updates the estimates with a wake-up that came `late` after the moment for which the timer was set.
+    /// Updates the estimates with a wake-up that came `late` after the time for which the timer was set.
     pub(crate) fn learn(&mut self, late: Duration) {
         let late = late.min(MOST);
         self.most =
@@ -37,19 +37,19 @@ impl Waking {
         self.usual = (self.usual * 15 + late) / 16;
     }
 
-    /// How much earlier than a slot the timer should ring, if there is a slot every `interval`.
+    /// Returns how much earlier than a slot the timer should ring, if there is a slot every `interval`.
     pub(crate) fn lead(&self, interval: Duration) -> Duration {
         self.most.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
     }
 }
 
-/// The time for which tasks may hold on to the processor.
+/// Limits the time for which tasks may hold on to the processor.
 #[derive(Debug, Default)]
 pub(crate) struct Holding {
     saved: Duration,
-    /// When `saved` was last updated.
+    /// The time at which `saved` was last updated.
     at: Nanos,
-    /// The time that was spent so far.
+    /// The total time that was spent.
     pub(crate) spent: Duration,
 }
 
@@ -73,7 +73,7 @@ impl Holding {
 mod tests {
     use super::*;
 
-    /// Nine of ten wake-ups come before the slot, however long the others take.
+    /// Checks that nine of ten wake-ups come before the slot, however long the others take.
     #[test]
     fn the_lead_covers_nine_of_ten_wake_ups() {
         let mut waking = Waking::default();
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(waking.lead(Duration::from_micros(8)), Duration::from_micros(4));
     }
 
-    /// Whatever the requests are, tasks never hold on for more than their fraction of the time.
+    /// Checks that for all requests, tasks never hold on for more than their fraction of the time.
     #[test]
     fn holding_on_is_bounded() {
         let (mut holding, mut held) = (Holding::default(), Duration::ZERO);

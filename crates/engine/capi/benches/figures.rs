@@ -4,7 +4,7 @@
 //! cargo bench -p nanopace-capi
 //! ```
 //!
-//! It needs a C compiler. Rounds of both take turns, and the fastest of many short loops counts: other programs can
+//! It needs a C compiler. The rounds of both alternate, and the fastest of many short loops counts: other programs can
 //! only make a loop slower.
 
 use nanopace::{MonotonicClock, Pacer, Pause};
@@ -20,7 +20,7 @@ const LOOPS: usize = 100;
 const ROUNDS: usize = 5;
 const STARTS: usize = 1_000;
 
-/// The upper bound of each figure, as a multiple of Rust's. The last two have no bound.
+/// The upper bounds of the figures, as multiples of Rust's figures. The last two figures have no bound.
 const BOUNDS: [(&str, f64); 4] = [
     ("shared acquire", 1.25),
     ("a lane's acquire", 2.0),
@@ -52,7 +52,7 @@ fn least(times: impl Iterator<Item = f64>) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// The C program, built next to the library that cargo has just built.
+/// Builds the C program next to the library that cargo has just built.
 fn build() -> Result<PathBuf, Box<dyn Error>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let executable = env::current_exe()?;
@@ -97,7 +97,7 @@ fn rust() -> Result<[f64; 4], Box<dyn Error>> {
     Ok([each(shared), each(by_lane), half, most])
 }
 
-/// The lateness, measured in the same way as in the C program.
+/// Measures the lateness in the same way as the C program does.
 fn lateness() -> Result<[f64; 2], Box<dyn Error>> {
     let builder = Pacer::builder("10k/s".parse()?).pause(Pause::Hybrid);
     let pacer = builder.clock(MonotonicClock).build();
@@ -112,7 +112,7 @@ fn lateness() -> Result<[f64; 2], Box<dyn Error>> {
     Ok([late[STARTS / 2], late[STARTS / 10 * 9]])
 }
 
-/// All fields of a grant, as C gets them.
+/// Returns all fields of a grant, as C gets them.
 fn told(grant: nanopace::Grant) -> nanopace_capi::Grant {
     grant.into()
 }

@@ -1,4 +1,4 @@
-//! Changes of a load while it runs, and of clocks for tests.
+//! Changes a pacer's load during the run, and moves clocks for tests.
 
 use crate::ffi::{guarded, text};
 use crate::pacer::{PacerHandle, live};
@@ -30,9 +30,9 @@ unsafe fn tell(pacer: *const PacerHandle, what: impl FnOnce(&Pacer)) -> Status {
     unsafe { change(pacer, tell) }
 }
 
-/// Sets the load from now on: a rate or a shape, as for `nanopace_new`. The change is one atomic step without a burst,
-/// and also applies to callers that are held back. Arrivals, shard and policies stay. If the pacer is closed, nothing
-/// changes, and the status is `NANOPACE_STATUS_OK`.
+/// Sets the load from this call on: a rate or a shape, as for `nanopace_new`. The change is one atomic step without a
+/// burst, and also applies to callers that are waiting. Arrivals, shard and policies stay the same. If the pacer is
+/// closed, nothing changes, and the status is `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_load(
     pacer: *const PacerHandle,
@@ -46,8 +46,8 @@ pub unsafe extern "C" fn nanopace_set_load(
     unsafe { change(pacer, set) }
 }
 
-/// Gives this process the slots of a shard, from the slot with the number `from` in the whole load on. The shard is
-/// written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if such a slot may have started.
+/// Gives this process the slots of a shard, beginning with the slot with the number `from` in the whole load. The
+/// shard is written as in `nanopace_options.shard`. Returns `NANOPACE_STATUS_WRONG` if such a slot may have started.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_shard(
     pacer: *const PacerHandle,
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn nanopace_set_shard(
     unsafe { change(pacer, set) }
 }
 
-/// Sets the policy for missed time from now on, as `nanopace_options.strictness`.
+/// Sets the strictness that applies to late starts after this call, as `nanopace_options.strictness` does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_strictness(
     pacer: *const PacerHandle,
@@ -77,12 +77,12 @@ pub unsafe extern "C" fn nanopace_set_strictness(
     unsafe { change(pacer, set) }
 }
 
-/// A limit in nanoseconds; zero means no limit.
+/// Converts a limit in nanoseconds. Zero means no limit.
 fn limit(ns: u64) -> Option<Duration> {
     Some(Duration::from_nanos(ns)).filter(|limit| !limit.is_zero())
 }
 
-/// Limits the lateness that is made up for from now on; 0 removes the limit.
+/// Limits the lateness that is made up for after this call, in nanoseconds. 0 removes the limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_max_backlog(
     pacer: *const PacerHandle,
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn nanopace_set_max_backlog(
     unsafe { tell(pacer, |pacer| pacer.set_max_backlog(limit(limit_ns))) }
 }
 
-/// Skips slots that are later than this from now on; 0 removes the limit.
+/// Sets the lateness in nanoseconds beyond which slots are skipped after this call. 0 removes the limit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_set_skip_later_than(
     pacer: *const PacerHandle,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn nanopace_set_skip_later_than(
     unsafe { tell(pacer, |pacer| pacer.set_skip_later_than(limit(limit_ns))) }
 }
 
-/// Stops the schedule's time: nothing starts until `nanopace_resume`. If the pacer is closed, nothing changes, and the
+/// Stops the schedule's time: no slot starts until `nanopace_resume`. If the pacer is closed, nothing changes, and the
 /// status is `NANOPACE_STATUS_OK`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_pause(pacer: *const PacerHandle) -> Status {
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn nanopace_resume(pacer: *const PacerHandle) -> Status {
     unsafe { tell(pacer, Pacer::resume) }
 }
 
-/// Ends the schedule for good. Callers that are held back wake, and they and all later callers get
+/// Ends the schedule permanently. Callers that are waiting wake, and they and all later callers get
 /// `NANOPACE_STATUS_CLOSED`. The handle still has to be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_close(pacer: *const PacerHandle) -> Status {
@@ -126,8 +126,8 @@ pub unsafe extern "C" fn nanopace_close(pacer: *const PacerHandle) -> Status {
 }
 
 /// Moves a clock of `NANOPACE_CLOCK_MANUAL` or `NANOPACE_CLOCK_JUMPING` forward, at most to 2^63 - 1 ns. Do not start
-/// operations at that last moment: on a jumping clock, a caller whose slot is due later waits until the load is changed
-/// or the pacer is closed. Returns `NANOPACE_STATUS_WRONG` if the pacer has another clock.
+/// operations at this maximum: on a jumping clock, a caller whose slot is due later waits until the load is changed or
+/// the pacer is closed. Returns `NANOPACE_STATUS_WRONG` if the pacer has another clock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_advance(pacer: *const PacerHandle, by_ns: u64) -> Status {
     guarded(|| {

@@ -1,4 +1,4 @@
-//! Slots that are claimed before their start.
+//! Claims slots before their start.
 
 use crate::exclusive::{Exclusive, start};
 use crate::ffi::{guarded, out, read};
@@ -10,18 +10,19 @@ use nanopace::Claim;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// One or more slots in a row that have been taken, to be started as one operation when they are due. One thread at a
-/// time may use a claim: a call in another thread returns `NANOPACE_STATUS_BUSY` meanwhile.
+/// One or more claimed slots in a row, to be started as one operation when they are due. One thread at a time may use
+/// a claim: a concurrent call in another thread returns `NANOPACE_STATUS_BUSY`.
 #[derive(Debug)]
 pub struct ClaimHandle(Exclusive<Claim<'static>>);
 
 static FREED: Freed<ClaimHandle> = Freed::new();
 
-/// Takes the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To take
-/// single slots one after the other, use a `nanopace_poller`, which allocates nothing per slot.
+/// Claims the next `n` slots, as `nanopace_acquire_many` does, and returns without waiting until they are due. To
+/// claim single slots one after the other, use a `nanopace_poller`, which allocates no memory per slot.
 ///
-/// Besides errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or `NANOPACE_STATUS_TOO_FAR_AHEAD`,
-/// and then there is no claim. Zero slots count as started: see `nanopace_acquire_many`.
+/// In addition to errors it returns `NANOPACE_STATUS_FINISHED`, `NANOPACE_STATUS_CLOSED` or
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`. In these cases no claim is created. Zero slots count as started: see
+/// `nanopace_acquire_many`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_new(
     pacer: *const PacerHandle,
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn nanopace_claim_new(
 }
 
 /// Gives back the slots, unless they have started, and frees the claim. While another thread is in a call with the
-/// claim, it returns `NANOPACE_STATUS_BUSY` and frees nothing.
+/// claim, it returns `NANOPACE_STATUS_BUSY` and does not free the claim.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status {
     guarded(|| {
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn nanopace_claim_free(claim: *mut ClaimHandle) -> Status 
 
 /// Starts the slots if the first of them is due. Otherwise the claim keeps them. The function then returns
 /// `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes their due time by the current schedule to
-/// `due_ns`, which may be null. Never blocks. After the start, every further call returns the same grant.
+/// `due_ns`, which may be null. Never blocks. After the start, every later call returns the same grant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_claim_start(
     claim: *mut ClaimHandle,

@@ -1,4 +1,4 @@
-//! Exclusive access by one call at a time, from any thread.
+//! Gives exclusive access to one call at a time, from any thread.
 
 use crate::ffi::{guarded, out};
 use crate::grant::{Grant, refusal};
@@ -8,11 +8,11 @@ use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A part of the engine that one call at a time may use. A second call gets [`Status::Busy`] and does not wait.
+/// A part of the engine that one call at a time may use. A concurrent call gets [`Status::Busy`] and does not wait.
 #[derive(Debug)]
 pub(crate) struct Exclusive<T> {
     state: AtomicU8,
-    /// Accessed only by the call that has set the state to [`BUSY`], until it is freed.
+    /// The value. Only the call that has set the state to [`BUSY`] accesses it, until it is freed.
     inner: UnsafeCell<ManuallyDrop<T>>,
 }
 
@@ -23,7 +23,7 @@ const FREE: u8 = 2;
 // SAFETY: the inner value is accessed by one call at a time, from any thread, which `T` allows.
 unsafe impl<T: Send> Sync for Exclusive<T> {}
 
-/// The access of one call. The next call may get access when this is dropped.
+/// The access of one call. When it is dropped, the next call may get access.
 struct Access<'a, T>(&'a Exclusive<T>);
 
 impl<T> Exclusive<T> {
@@ -51,7 +51,7 @@ impl<T> Exclusive<T> {
         Ok(run(unsafe { &mut *access.0.inner.get() }))
     }
 
-    /// Drops the inner value. Only one call gets [`Ok`]: it may free the handle.
+    /// Drops the inner value. Only one call gets [`Ok`], and may then free the handle.
     pub(crate) fn free(&self) -> Result<(), Failure> {
         self.leave_idle(FREE)?;
         // SAFETY: no call has access, and no call can get it any more.
@@ -69,7 +69,7 @@ impl<T> Drop for Access<'_, T> {
     }
 }
 
-/// Starts a slot by the call that has access.
+/// Starts a slot with `start`, if this call gets access.
 ///
 /// # Safety
 /// The caller follows the rules of this crate (`lib.rs`).

@@ -1,11 +1,11 @@
-//! The C boundary: arguments from C are checked, and no panic unwinds into C.
+//! Implements the C boundary: arguments from C are checked, and no panic unwinds into C.
 
 use crate::status::{Failure, Status};
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs the body of a function of the interface.
+/// Runs the body of a function of the interface, and converts its result to a status.
 #[inline]
 pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
     // Unwind safe: after a panic the data is in the state in which the engine leaves it, which is unwind safe.
@@ -16,7 +16,7 @@ pub(crate) fn guarded(run: impl FnOnce() -> Result<(), Failure>) -> Status {
     }
 }
 
-/// The value that an in pointer points to.
+/// Returns the value that an in pointer points to.
 ///
 /// # Safety
 /// The pointer is null, or valid for as long as the result is used.
@@ -26,7 +26,7 @@ pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, Failure> {
     unsafe { pointer.as_ref() }.ok_or(Status::Null.into())
 }
 
-/// The place that an out pointer points to.
+/// Returns the memory that an out pointer points to.
 ///
 /// # Safety
 /// The pointer is null, or can be written for as long as the result is used.
@@ -36,7 +36,7 @@ pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T
     unsafe { pointer.cast::<MaybeUninit<T>>().as_mut() }.ok_or(Status::Null.into())
 }
 
-/// A string; none if the pointer is null.
+/// Returns a string, or `None` if the pointer is null.
 ///
 /// # Safety
 /// The pointer is null, or points to bytes of which one is zero, for as long as the result is used.
@@ -49,7 +49,7 @@ pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a
     text.to_str().map(Some).map_err(|_| Status::NotUtf8.into())
 }
 
-/// A required string.
+/// Returns a required string.
 ///
 /// # Safety
 /// As [`maybe_text`].

@@ -1,21 +1,22 @@
 //! Keeps freed handles for a while, so that their late use is reported.
 //!
-//! The memory of a handle stays for a while after it is freed: until [`KEPT`] more of its kind have been freed. So a
-//! handle that is used too late, or freed twice, is reported. A call that another thread is just beginning or ending
-//! while its handle is freed does no harm.
+//! The memory of a freed handle is kept until [`KEPT`] more handles of its type have been freed. A handle that is used
+//! too late, or freed twice, is therefore reported. A call that another thread is just beginning or ending while its
+//! handle is freed does no harm.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// The number of freed handles of a kind that are kept.
+/// The number of freed handles of a type that are kept.
 const KEPT: usize = 256;
 
-/// Handles that have been freed, and are kept.
+/// The handles of a type that have been freed and are kept.
 #[derive(Debug)]
 pub(crate) struct Freed<T>(Mutex<VecDeque<Kept<T>>>);
 
-/// A pointer and not a box, which would have to be the only way to the handle: late calls still read it.
+/// A freed handle. It is a pointer and not a box, because a box would have to be the only access to the handle, and
+/// late calls still read it.
 #[derive(Debug)]
 struct Kept<T>(NonNull<T>);
 
@@ -27,7 +28,7 @@ impl<T> Freed<T> {
         Freed(Mutex::new(VecDeque::new()))
     }
 
-    /// Keeps one more handle. Frees the oldest if there are more than [`KEPT`].
+    /// Keeps one more handle. Frees the oldest one if there are more than [`KEPT`].
     ///
     /// # Safety
     /// The handle comes from [`Box::into_raw`], and is passed here only once.

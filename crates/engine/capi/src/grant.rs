@@ -1,21 +1,20 @@
-//! Grants, and the moments of refusals.
+//! Defines grants, and the due times of refused calls.
 
 use crate::ffi::out;
 use crate::status::Failure;
 use nanopace::{Nanos, Refused};
 
-/// A slot that may start now. Moments are nanoseconds on the pacer's clock, `CLOCK_MONOTONIC` by
-/// default.
+/// A slot that may start now. Times are in nanoseconds on the pacer's clock, which is `CLOCK_MONOTONIC` by default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
-    /// When the schedule says that the operation starts. Response times count from this moment.
+    /// The time at which the operation starts according to the schedule. Response times count from this time.
     pub intended_start_ns: u64,
-    /// When the operation was allowed to start.
+    /// The time at which the operation was allowed to start.
     pub actual_start_ns: u64,
     /// How late the operation starts: actual minus intended start, never negative.
     pub wait_ns: u64,
-    /// The slot's number in the whole load, from 0.
+    /// The slot's number in the whole load, counted from 0.
     pub slot: u64,
 }
 
@@ -31,8 +30,8 @@ impl From<nanopace::Grant> for Grant {
     }
 }
 
-/// The failure for a refusal. The time when the slot is due is written to `due_ns`, unless that is null. If the slot is
-/// never due by the current schedule, the time is `UINT64_MAX`.
+/// Returns the failure for a refusal. Writes the time at which the slot is due to `due_ns`, unless that is null. If
+/// the slot is never due by the current schedule, the time is `UINT64_MAX`.
 ///
 /// # Safety
 /// `due_ns` is null or can be written.

@@ -1,4 +1,4 @@
-//! Lanes: one worker's handle to a pacer.
+//! Provides lanes: one worker's handle to a pacer.
 
 use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// ended without that call, the lane can only be freed.
 #[derive(Debug)]
 pub struct LaneHandle {
-    /// The number of the thread that the lane belongs to, [`NOBODY`] or [`FREE`].
+    /// The number of the thread that the lane belongs to, or [`NOBODY`] or [`FREE`].
     owner: AtomicUsize,
-    /// Accessed only by the owner, until it is freed.
+    /// The lane. Only the owner accesses it, until it is freed.
     lane: UnsafeCell<ManuallyDrop<Lane>>,
 }
 
-/// No thread's number.
+/// The owner of a lane that belongs to no thread. No thread has this number.
 const NOBODY: usize = 0;
 const FREE: usize = usize::MAX;
 
@@ -45,7 +45,7 @@ impl LaneHandle {
         }
     }
 
-    /// The lane, for its owner. A call that has the lane makes no other call.
+    /// Returns the lane, for its owner. A call that has the lane makes no other call.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "one thread has it, and for one call at a time")]
     fn lane(&self) -> Result<&mut Lane, Failure> {
@@ -59,8 +59,8 @@ impl LaneHandle {
     }
 }
 
-/// Makes a lane. A worker that starts many operations is fastest with its own lane: slots that are due are taken in
-/// runs.
+/// Creates a lane. A worker that starts many operations is fastest with its own lane: slots that are due are claimed
+/// in runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_new(
     pacer: *const PacerHandle,
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn nanopace_lane_free(lane: *mut LaneHandle) -> Status {
     })
 }
 
-/// Like `nanopace_acquire`, for the lane's thread.
+/// Acquires the next slot, like `nanopace_acquire`, for the lane's thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_acquire(lane: *mut LaneHandle, grant: *mut Grant) -> Status {
     guarded(|| {
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn nanopace_lane_acquire(lane: *mut LaneHandle, grant: *mu
     })
 }
 
-/// Like `nanopace_try_acquire`, for the lane's thread.
+/// Starts the next slot if it is due, like `nanopace_try_acquire`, for the lane's thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_try_acquire(
     lane: *mut LaneHandle,
@@ -129,8 +129,8 @@ pub unsafe extern "C" fn nanopace_lane_try_acquire(
     })
 }
 
-/// Gives back the slots that the lane has taken and not started. Call it before a long time without acquiring. After
-/// that, any thread may become the next owner.
+/// Gives back the slots that the lane has claimed and not started. Call it before a long time without acquiring. After
+/// this call, any thread may become the next owner.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_lane_give_back(lane: *mut LaneHandle) -> Status {
     guarded(|| {

@@ -1,15 +1,16 @@
 //! The engine `nanopace` for C and C++. `include/nanopace.h` is generated from this source; see `README.md` for how to
 //! build with it.
 //!
-//! Rules for every function, which are not repeated for each:
+//! These rules apply to every function, and are not repeated for each:
 //!
-//! * A pointer is null or points to a value of its type. Null for a required pointer returns [`Status::Null`]; an out
-//!   pointer may be null where its function says so.
-//! * A handle was made by the function of its kind. It works from any thread. Freeing it twice, or using it after it
-//!   was freed, returns [`Status::Freed`] until 256 more handles of its kind have been freed.
+//! * A pointer is null or points to a value of its type. If a required pointer is null, the function returns
+//!   [`Status::Null`]. An out pointer may be null if its function says so.
+//! * A handle must come from the function that creates its type. It can be used in any thread. If it is freed twice,
+//!   or used after it was freed, the function returns [`Status::Freed`] until 256 more handles of its type have been
+//!   freed.
 //! * Strings are UTF-8 and end with a zero byte.
 //! * Do not call these functions in a signal handler, which could run within another call of the same thread.
-//! * Nothing unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. No panic of the engine is
+//! * No panic unwinds into the caller: a panic is caught and becomes [`Status::Panicked`]. No panic of the engine is
 //!   known.
 #![expect(
     clippy::missing_safety_doc,

@@ -1,4 +1,4 @@
-//! The settings of a pacer.
+//! Defines the settings of a pacer.
 
 use crate::ffi::maybe_text;
 use crate::status::Failure;
@@ -10,25 +10,25 @@ use std::time::Duration;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// `CLOCK_MONOTONIC`: moments are its nanoseconds, and can be compared with those of other programs.
+    /// `CLOCK_MONOTONIC`. Its times can be compared with those of other programs.
     Monotonic = 0,
-    /// The processor's counter. Reading it takes half the time, but its moments have their own origin.
+    /// The processor's counter. Reading it takes half the time, but its times have their own origin.
     Counter = 1,
-    /// Stays at 0 until `nanopace_advance` moves it, for tests.
+    /// A clock for tests, which stays at 0 until `nanopace_advance` moves it.
     Manual = 2,
-    /// Like a manual clock, but a caller that is held back moves it to the end of the pause.
+    /// A clock for tests like the manual clock, but a caller that waits moves it to the end of the wait.
     Jumping = 3,
 }
 
-/// When slot 0 is intended to start, for `nanopace_options.start`.
+/// The event at which slot 0 is intended to start, for `nanopace_options.start`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum Start {
-    /// When the pacer is made.
+    /// The creation of the pacer.
     Now = 0,
-    /// At the first `nanopace_resume`.
+    /// The first `nanopace_resume`.
     Resume = 1,
-    /// When a caller first asks for a slot.
+    /// The first time that a caller tries to claim a slot.
     FirstUse = 2,
 }
 
@@ -39,35 +39,35 @@ pub enum Start {
 pub struct Options {
     /// The size of this struct in the header that you compile with. Later versions may add fields at the end.
     pub size: usize,
-    /// How slots are spread around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25" or
-    /// "jitter:0.3".
+    /// How slots are distributed around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25"
+    /// or "jitter:0.3".
     pub arrivals: *const c_char,
-    /// This process's part of the load: "1/3" is the first of three equal parts, "2/3:1" the second of two, of which
-    /// the first is three times as large. The whole load by default.
+    /// This process's part of the load: "1/3" is the first of three equal parts, and "2/3:1" the second of two, of
+    /// which the first is three times as large. The default is the whole load.
     pub shard: *const c_char,
-    /// How callers are held back: "sleep" (the default), "hybrid", "yield" or "spin".
+    /// How callers wait for their slots: "sleep" (the default), "hybrid", "yield" or "spin".
     pub pause: *const c_char,
     /// The seed of random arrivals. 0 is a valid seed.
     pub seed: u64,
-    /// The policy for missed time: 0 (the default) makes up for all of it, 1 for none, numbers above 1 are burst
-    /// ratios.
+    /// The strictness, which sets how much lateness is made up for: 0 (the default) makes up for all of it, and 1 for
+    /// none of it. A number above 1 is a burst ratio.
     pub strictness: f64,
-    /// The largest lateness that is made up for. No limit by default. To make up for nearly nothing, write 1.
+    /// The maximum lateness that is made up for. No limit by default. To make up for nearly no lateness, write 1.
     pub max_backlog_ns: u64,
-    /// Slots that are later than this are skipped, and counted. By default no slot is skipped.
+    /// The lateness beyond which slots are skipped and counted. By default no slot is skipped.
     pub skip_later_than_ns: u64,
-    /// Callers do not pause for a shorter delay, so a slot may start early by less than this. 0 by default.
+    /// The delay below which callers do not pause, so a slot may start early by less than this time. 0 by default.
     pub sleep_threshold_ns: u64,
-    /// Lateness up to this time is made up for at once under every strictness except 1. 100000 by default.
+    /// The lateness up to which time is made up for at once under every strictness except 1. 100000 by default.
     pub tolerance_ns: u64,
     /// The share of a core that each thread may spend on sleeping, from 0 to 1. 0.1 by default.
     pub sleep_share: f64,
     /// The share of a core that each thread may spend on spinning when the pause is "hybrid", from 0 to
     /// 1. 0.25 by default.
     pub spin_share: f64,
-    /// The schedule ends after this many slots. No end by default. Such an end is final.
+    /// The number of slots after which the schedule ends. No end by default. Such an end is final.
     pub slots: u64,
-    /// The schedule ends this many nanoseconds after slot 0. No end by default. Such an end is final.
+    /// The time after slot 0 at which the schedule ends. No end by default. Such an end is final.
     pub until_ns: u64,
     /// A value of `nanopace_clock`.
     pub clock: u32,
@@ -76,7 +76,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The options that a pointer points to, or the defaults for null.
+    /// Returns the options that a pointer points to, or the defaults if the pointer is null.
     ///
     /// # Safety
     /// The pointer is null or points to options.
@@ -160,7 +160,7 @@ impl Options {
     }
 }
 
-/// A share of a core; zero means the default.
+/// Checks a share of a core. Zero means the default.
 fn share(field: &str, share: f64) -> Result<Option<f64>, Failure> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Failure::wrong(format!(
@@ -170,7 +170,7 @@ fn share(field: &str, share: f64) -> Result<Option<f64>, Failure> {
     Ok(Some(share).filter(|&share| share != 0.0))
 }
 
-/// The builder with a setting, if there is one.
+/// Returns the builder with a setting, if there is one.
 fn with<T>(
     builder: PacerBuilder,
     setting: Option<T>,

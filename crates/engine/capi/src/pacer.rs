@@ -1,4 +1,4 @@
-//! The pacer: functions that make and free it, and that take slots.
+//! Creates and frees pacers, and claims slots.
 
 use crate::ffi::{guarded, out, read, text};
 use crate::freed::Freed;
@@ -11,7 +11,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A pacer. Every call works from any number of threads.
+/// A pacer. It can be used from any number of threads.
 #[derive(Debug)]
 pub struct PacerHandle {
     is_freed: AtomicBool,
@@ -22,7 +22,7 @@ pub struct PacerHandle {
 
 static FREED: Freed<PacerHandle> = Freed::new();
 
-/// The pacer of a handle.
+/// Returns the pacer of a handle.
 ///
 /// # Safety
 /// The handle is null, or was made here and has not been freed for longer than the rules of this crate (`lib.rs`)
@@ -40,18 +40,18 @@ pub(crate) unsafe fn live<'a>(handle: *const PacerHandle) -> Result<&'a PacerHan
 }
 
 impl PacerHandle {
-    /// Blocks on a clone of the pacer, because the handle may be freed meanwhile.
+    /// Blocks on a clone of the pacer, because another thread may free the handle during the wait.
     #[cold]
     fn acquire_slowly(&self) -> Result<nanopace::Grant, Ended> {
         self.pacer.clone().acquire()
     }
 }
 
-/// Makes a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the README
-/// for the grammar. Its slot 0 starts now, unless the options set another start.
+/// Creates a pacer for a load: a rate such as "5k/s", or a shape such as "ramp 100/s..5k/s 30s, hold 60s". See the
+/// README for the grammar. Its slot 0 starts now, unless the options set another start.
 ///
-/// `options` may be null. The default is an open loop of even slots on `CLOCK_MONOTONIC`, whose callers sleep until
-/// their slots are due.
+/// `options` may be null. The default is an open loop of evenly spaced slots on `CLOCK_MONOTONIC`, whose callers sleep
+/// until their slots are due.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_new(
     load: *const c_char,
@@ -75,9 +75,9 @@ pub unsafe extern "C" fn nanopace_new(
     })
 }
 
-/// Closes the pacer and frees the handle. Threads that are held back by the pacer wake, and get
-/// `NANOPACE_STATUS_CLOSED`. From then on, its lanes, pollers and claims return that status, too. Free each of them by
-/// its own function.
+/// Closes the pacer and frees the handle. Threads that wait for a slot of the pacer wake, and get
+/// `NANOPACE_STATUS_CLOSED`. After this call, its lanes, pollers and claims return that status, too. Free each of them
+/// with its own function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     guarded(|| {
@@ -94,8 +94,8 @@ pub unsafe extern "C" fn nanopace_free(pacer: *mut PacerHandle) -> Status {
     })
 }
 
-/// Takes the next slot, blocks until its intended start, and returns how late it is. Signals do not interrupt it: use
-/// `nanopace_poller_wait` for that.
+/// Claims the next slot, blocks until its intended start, and writes a grant that contains how late the start is.
+/// Signals do not interrupt it: use `nanopace_poller_wait` if they must.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut Grant) -> Status {
     guarded(|| {
@@ -109,12 +109,12 @@ pub unsafe extern "C" fn nanopace_acquire(pacer: *const PacerHandle, grant: *mut
     })
 }
 
-/// Takes the next slot if it is due. Otherwise takes nothing, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
-/// when the slot is due to `due_ns`, which may be null. Never blocks.
+/// Starts the next slot if it is due. Otherwise claims no slot, returns `NANOPACE_STATUS_NOT_YET`, and writes the time
+/// at which the slot is due to `due_ns`, which may be null. Never blocks.
 ///
 /// Every function with a `due_ns` writes it for all statuses from `NANOPACE_STATUS_NOT_YET` to
-/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that there is no such time by the
-/// current schedule: the pacer is paused, the rate stays zero for ever, or the schedule has ended.
+/// `NANOPACE_STATUS_TOO_FAR_AHEAD`, and for no other status. `UINT64_MAX` means that the slot has no due time by the
+/// current schedule: the pacer is paused, the rate stays zero, or the schedule has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire(
     pacer: *const PacerHandle,
@@ -125,8 +125,8 @@ pub unsafe extern "C" fn nanopace_try_acquire(
     unsafe { take(pacer, grant, due_ns, Pacer::try_acquire) }
 }
 
-/// Like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from now: it takes
-/// nothing, and returns `NANOPACE_STATUS_NOT_YET` as soon as that is known.
+/// Acquires a slot like `nanopace_acquire`, but gives up if the slot can't start within `timeout_ns` nanoseconds from
+/// now. In that case it claims no slot, and returns `NANOPACE_STATUS_NOT_YET` as soon as this is known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_timeout(
     pacer: *const PacerHandle,
@@ -139,8 +139,9 @@ pub unsafe extern "C" fn nanopace_acquire_timeout(
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.clone().acquire_timeout(timeout)) }
 }
 
-/// Takes the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
-/// intended start of the first of them. Zero slots takes nothing and starts now; its slot is `UINT64_MAX`.
+/// Claims the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
+/// intended start of the first of them. With zero slots, it claims no slot and starts now; the number of the slot is
+/// then `UINT64_MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_many(
     pacer: *const PacerHandle,
@@ -151,7 +152,7 @@ pub unsafe extern "C" fn nanopace_acquire_many(
     unsafe { take(pacer, grant, std::ptr::null_mut(), |pacer| pacer.clone().acquire_many(n)) }
 }
 
-/// Takes the next `n` slots as one operation if the first of them is due; otherwise like `nanopace_try_acquire`.
+/// Starts the next `n` slots as one operation if the first of them is due. Otherwise acts like `nanopace_try_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_try_acquire_many(
     pacer: *const PacerHandle,
@@ -186,12 +187,12 @@ unsafe fn take(
     })
 }
 
-/// Takes the next slot, blocks until its intended start, and also takes the other slots that are due. It takes at most
-/// `most` slots. For callers for which a call costs more than a slot. `grants` has room for `most`, and `taken` gets
-/// the number of slots.
+/// Claims the next slot, blocks until its intended start, and also starts the other slots that are due, at most `most`
+/// slots in total. Use it if a call costs more than a slot. `grants` must have room for `most` grants, and `taken`
+/// receives the number of slots.
 ///
-/// If no slot is left but some have been taken, it returns `NANOPACE_STATUS_OK`, and the next call returns the reason
-/// why there are no more. Zero for `most` is `NANOPACE_STATUS_WRONG`.
+/// If no slot is left but some have been started, it returns `NANOPACE_STATUS_OK`, and the next call returns the
+/// reason why no slot is left. If `most` is zero, it returns `NANOPACE_STATUS_WRONG`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_acquire_due(
     pacer: *const PacerHandle,

@@ -1,4 +1,4 @@
-//! Pollers: one slot after the other without blocking.
+//! Provides pollers, which start slots one after the other without blocking.
 
 use crate::exclusive::{Exclusive, start};
 use crate::ffi::{guarded, out, read};
@@ -10,14 +10,14 @@ use nanopace::Poller;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// Starts one slot after the other and keeps a slot that is not due. One thread at a time may use a poller: a call in
-/// another thread returns `NANOPACE_STATUS_BUSY` meanwhile.
+/// Starts slots one after the other, and keeps a slot that is not due. One thread at a time may use a poller: a
+/// concurrent call in another thread returns `NANOPACE_STATUS_BUSY`.
 #[derive(Debug)]
 pub struct PollerHandle(Exclusive<Poller>);
 
 static FREED: Freed<PollerHandle> = Freed::new();
 
-/// Makes a poller. It has no slot until it is first polled.
+/// Creates a poller. It holds no slot until it is first polled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_new(
     pacer: *const PacerHandle,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn nanopace_poller_new(
 }
 
 /// Gives back the poller's slot, and frees the poller. While another thread is in a call with the poller, it returns
-/// `NANOPACE_STATUS_BUSY` and frees nothing.
+/// `NANOPACE_STATUS_BUSY` and does not free the poller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Status {
     guarded(|| {
@@ -47,10 +47,10 @@ pub unsafe extern "C" fn nanopace_poller_free(poller: *mut PollerHandle) -> Stat
     })
 }
 
-/// Starts the poller's slot if it is due. A poller without a slot takes the next one first. If the slot is not due, the
-/// poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes the
-/// slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll again.
-/// Never blocks.
+/// Starts the poller's slot if it is due. A poller without a slot first claims the next one. If the slot is not due,
+/// the poller keeps it. The function then returns `NANOPACE_STATUS_NOT_YET` or `NANOPACE_STATUS_PAUSED`, and writes
+/// the slot's due time by the current schedule to `due_ns`, which may be null. After a change of the schedule, poll
+/// again. Never blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_poll(
     poller: *mut PollerHandle,
@@ -64,8 +64,8 @@ pub unsafe extern "C" fn nanopace_poller_poll(
 }
 
 /// Blocks until the poller's slot starts, but no longer than about `timeout_ns` nanoseconds. A poller without a slot
-/// takes the next one first. After a timeout it returns the same as `nanopace_poller_poll`, and the poller keeps the
-/// slot. For callers that have to check for something now and then, for example a signal.
+/// first claims the next one. After a timeout it returns the same as `nanopace_poller_poll`, and the poller keeps the
+/// slot. Use it if the caller has to check periodically for an event, for example a signal.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_wait(
     poller: *mut PollerHandle,
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn nanopace_poller_wait(
     unsafe { start(poller, grant, due_ns, |poller| poller.wait_for(timeout)) }
 }
 
-/// Gives back the poller's slot, if it has one: another caller gets the slot.
+/// Gives back the poller's slot, if it holds one. Another caller gets the slot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_poller_give_back(poller: *mut PollerHandle) -> Status {
     guarded(|| {

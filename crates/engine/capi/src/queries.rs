@@ -1,4 +1,4 @@
-//! Queries of a pacer's load and state.
+//! Queries a pacer's load and state.
 
 use crate::ffi::{guarded, out};
 use crate::pacer::{PacerHandle, live};
@@ -6,35 +6,35 @@ use crate::status::Status;
 use nanopace::{Nanos, Pacer, Rate};
 use std::time::Duration;
 
-/// Where the schedule's time went: `elapsed = allocated + idle + waiting + backlog`.
+/// The account of the schedule's time: `elapsed = allocated + idle + waiting + backlog`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Ledger {
-    /// Schedule time since the start, without pauses.
+    /// The schedule time since the start, without pauses.
     pub elapsed_ns: u64,
-    /// Time that was used by slots.
+    /// The time of the slots that have been claimed or skipped, up to now.
     pub allocated_ns: u64,
-    /// Time that a policy has forfeited.
+    /// The time that a late policy has forfeited.
     pub idle_ns: u64,
-    /// Time that is owed under a burst ratio.
+    /// The time that is owed under a burst ratio.
     pub waiting_ns: u64,
-    /// Time of slots that are due and not yet taken.
+    /// The time of slots that are due and not claimed.
     pub backlog_ns: u64,
-    /// Slots that were taken, and not given back or skipped.
+    /// The number of slots that were claimed, without those that were given back or skipped.
     pub granted: u64,
-    /// Slots that were skipped because they were too late.
+    /// The number of slots that were skipped because they were too late.
     pub skipped: u64,
-    /// Slots that are due and not yet taken.
+    /// The number of slots that are due and not claimed.
     pub backlog_slots: u64,
 }
 
-/// Counters besides the ledger.
+/// Counters that the ledger does not include.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Counters {
-    /// Operations that started before their intended start, by less than the sleep threshold.
+    /// The number of operations that started before their intended start, by less than the sleep threshold.
     pub early_starts: u64,
-    /// How long callers have spun when the pause is "hybrid", added up over all callers.
+    /// The total time that all callers have spun when the pause is "hybrid".
     pub spun_ns: u64,
 }
 
@@ -42,10 +42,10 @@ pub struct Counters {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The pacer's clock.
+    /// The current time on the pacer's clock.
     pub now_ns: u64,
-    /// The rate in force, in slots per second of the whole load. 0 while a shape's rate is zero or at most one per day,
-    /// and after the end of a shape. A pause does not change it.
+    /// The current rate, in slots per second of the whole load. It is 0 while a shape's rate is zero or at most one
+    /// per day, and after the end of a shape. A pause does not change it.
     pub rate_hz: f64,
     /// Whether the schedule's time is stopped.
     pub is_paused: bool,
@@ -71,15 +71,15 @@ unsafe fn tell<T>(pacer: *const PacerHandle, place: *mut T, tell: fn(&Pacer) -> 
     })
 }
 
-/// The time on the pacer's clock, in nanoseconds: the end of an operation, less its intended start, is its response
-/// time. 0 for a handle that is null or freed.
+/// Returns the time on the pacer's clock, in nanoseconds. The response time of an operation is its end minus its
+/// intended start. Returns 0 for a handle that is null or freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_now(pacer: *const PacerHandle) -> u64 {
     // SAFETY: the caller follows the rules of this crate (`lib.rs`).
     unsafe { live(pacer) }.map_or(0, |handle| handle.pacer.now().as_nanos())
 }
 
-/// Where the schedule's time went.
+/// Writes the account of the schedule's time to `ledger`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_ledger(
     pacer: *const PacerHandle,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn nanopace_get_ledger(
     unsafe { tell(pacer, ledger, told) }
 }
 
-/// Counters besides the ledger. Takes no lock.
+/// Writes the counters that the ledger does not include to `counters`. Takes no lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_counters(
     pacer: *const PacerHandle,
@@ -116,13 +116,13 @@ pub unsafe extern "C" fn nanopace_get_counters(
     unsafe { tell(pacer, counters, told) }
 }
 
-/// On a shape the slowest rate stands for zero.
+/// Returns the current rate, or zero if a shape's rate is the slowest rate, which stands for zero.
 fn rate_hz(pacer: &Pacer) -> f64 {
     let rate = pacer.rate();
     if rate == Rate::SLOWEST && pacer.shape().is_some() { 0.0 } else { rate.as_hz() }
 }
 
-/// The state of a pacer.
+/// Writes the state of a pacer to `state`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_get_state(
     pacer: *const PacerHandle,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn nanopace_get_state(
     unsafe { tell(pacer, state, told) }
 }
 
-/// How many slots the load has asked for before a moment on the pacer's clock.
+/// Writes the number of slots that the load contains before `moment_ns` on the pacer's clock to `slots`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanopace_asked_before(
     pacer: *const PacerHandle,

@@ -1,4 +1,4 @@
-//! The result of a call, as a number and in words.
+//! Represents the result of a call as a number and in words.
 
 use nanopace::{Ended, Refused};
 use std::cell::RefCell;
@@ -19,7 +19,7 @@ pub enum Status {
     Finished = 3,
     /// The pacer is closed.
     Closed = 4,
-    /// More than 2^44 slots that are not due yet have been taken.
+    /// More than 2^44 slots that are not due yet have been claimed.
     TooFarAhead = 5,
     /// A required pointer is null.
     Null = 6,
@@ -46,7 +46,7 @@ pub(crate) struct Failure {
 }
 
 thread_local! {
-    /// The last failure of this thread that has a text.
+    /// The last failure of this thread that has a text with details.
     static LAST: RefCell<Option<(Status, String)>> = const { RefCell::new(None) };
 }
 
@@ -94,7 +94,7 @@ impl Status {
 }
 
 impl Failure {
-    /// The error for an invalid string or number.
+    /// Returns the error for an invalid string or number.
     pub(crate) fn wrong(why: impl Display) -> Failure {
         Failure { status: Status::Wrong, text: Some(why.to_string()) }
     }
@@ -103,10 +103,10 @@ impl Failure {
         Failure { status: Status::System, text: Some(why.to_string()) }
     }
 
-    /// The status for the caller. The text is kept for `nanopace_describe`.
+    /// Returns the status for the caller, and stores the text for `nanopace_describe`.
     pub(crate) fn told(self) -> Status {
         if let Some(text) = self.text {
-            // A thread that is ending can't store the failure any more.
+            // A thread that is ending can no longer store the failure.
             let _ = LAST.try_with(|last| last.replace(Some((self.status, text))));
         }
         self.status
@@ -137,8 +137,8 @@ impl From<Refused> for Failure {
     }
 }
 
-/// Describes a status in words. If it is the status of the calling thread's last failure, the text has the details, for
-/// example the position of an error in a string.
+/// Describes a status in words. If it is the status of the calling thread's last failure, the text contains the
+/// details, for example the position of an error in a string.
 ///
 /// Copies as much as fits into the `length` bytes of `buffer`, with a zero byte at the end, and returns the length of
 /// the whole text without that byte, as `snprintf` does. `buffer` may be null if `length` is 0.

@@ -1,6 +1,6 @@
-//! A number for the current thread.
+//! Provides a number for the current thread.
 
-/// A number that no other living thread has, and that is neither 0 nor the largest.
+/// Returns a number that no other living thread has, and that is neither 0 nor the largest number.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[inline]
 pub(crate) fn id() -> usize {
@@ -12,7 +12,7 @@ pub(crate) fn id() -> usize {
     id
 }
 
-/// A number that no other living thread has, and that is neither 0 nor the largest.
+/// Returns a number that no other living thread has, and that is neither 0 nor the largest number.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 #[inline]
 pub(crate) fn id() -> usize {

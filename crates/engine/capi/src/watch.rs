@@ -1,4 +1,4 @@
-//! Watches: changes of the schedule, by a file descriptor.
+//! Provides watches, which report changes of the schedule through a file descriptor.
 
 use crate::ffi::{guarded, out, read};
 use crate::freed::Freed;
@@ -12,10 +12,10 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// A file descriptor that reports changes of a pacer's schedule; on Linux.
+/// A file descriptor that reports changes of a pacer's schedule. Available on Linux.
 ///
-/// A watch is not copied by fork: both processes share one `eventfd`. Free it in the child without reading it, and make
-/// a new one.
+/// A fork does not copy a watch: both processes share one `eventfd`. Free the watch in the child without reading the
+/// descriptor, and create a new one.
 #[derive(Debug)]
 pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 
@@ -23,7 +23,7 @@ pub struct WatchHandle(Mutex<Option<Arc<Bell>>>);
 struct Bell {
     watch: Watch,
     event: OwnedFd,
-    /// Whether the watch has been freed. Locked while a waker is set, or removed for good.
+    /// Whether the watch has been freed. The lock is held while a waker is set, or removed permanently.
     is_over: Mutex<bool>,
 }
 
@@ -43,7 +43,7 @@ impl Wake for Bell {
 }
 
 impl Bell {
-    /// Stops the reports of changes; no waker has the bell after that.
+    /// Stops the reports of changes. After this call no waker has the bell.
     fn end(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.watch.clear();
@@ -57,9 +57,9 @@ impl WatchHandle {
     }
 }
 
-/// Makes a watch. `fd` is an `eventfd` that is readable when the schedule has changed: the load or the policy was
-/// changed, a slot was given back, the last slot was taken, or the pacer was resumed or closed. Read its 8 bytes, and
-/// then poll again. A pause is not reported, because it only makes slots later.
+/// Creates a watch. `fd` receives an `eventfd` that is readable when the schedule has changed: the load or the policy
+/// was changed, a slot was given back, the last slot was claimed, or the pacer was resumed or closed. Read its 8
+/// bytes, and then poll again. A pause is not reported, because it only makes slots later.
 ///
 /// The descriptor is non-blocking and close-on-exec. `nanopace_watch_free` closes it; do not close it yourself.
 #[unsafe(no_mangle)]

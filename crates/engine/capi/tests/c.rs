@@ -1,5 +1,5 @@
-//! The interface from C and C++: test programs are compiled against the header without a warning, linked with both
-//! libraries, and run.
+//! Tests the interface from C and C++: test programs are compiled against the header without a warning, linked with
+//! both libraries, and run.
 
 #![cfg(target_os = "linux")]
 
@@ -17,7 +17,7 @@ const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 const C11: [&str; 2] = ["-std=c11", "-D_DEFAULT_SOURCE"];
 const CPP17: [&str; 1] = ["-std=c++17"];
 
-/// Which of the two libraries.
+/// The library with which a test program is linked.
 #[derive(Clone, Copy)]
 enum Link {
     Shared,
@@ -28,7 +28,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of the libraries: that of this program.
+/// Returns the folder of the libraries, which is also the folder of this program.
 fn libraries() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
@@ -43,14 +43,14 @@ fn cc() -> Command {
     cc
 }
 
-/// C++, also for sources in C.
+/// Returns the C++ compiler, also for sources in C.
 fn cpp() -> Command {
     let mut cpp = Command::new(compiler("CXX", "c++"));
     cpp.args(CPP17).args(["-x", "c++"]);
     cpp
 }
 
-/// A program that is compiled, and the folder that it is in.
+/// The folder with a compiled program.
 struct Built(TempDir);
 
 impl Built {
@@ -75,7 +75,8 @@ impl Built {
         Built::new(compiler, &here().join("tests/c").join(name), link)
     }
 
-    /// Cargo's library path may contain one that was built earlier.
+    /// Returns the command that runs the program. Cargo's library path is removed, because it may contain a library
+    /// that was built earlier.
     fn command(&self) -> Command {
         let mut command = Command::new(self.0.path().join("program"));
         command.env_remove("LD_LIBRARY_PATH");
@@ -135,7 +136,7 @@ fn programs_run_under_valgrind() {
     succeeds(valgrind.env_remove("LD_LIBRARY_PATH"));
 }
 
-/// The C code in the README.
+/// Returns the C code in the README.
 fn of_readme() -> Vec<String> {
     let page = fs::read_to_string(here().join("README.md")).unwrap();
     let pieces = page.split("```c\n").skip(1);
@@ -205,7 +206,8 @@ fn cmake_builds_the_example() {
     succeeds(&mut Command::new(folder.path().join("paced")));
 }
 
-/// A program that was linked with the library by its path, as cmake does, also finds it elsewhere.
+/// Checks that a program that was linked with the library by its path, as cmake does, also finds the library
+/// elsewhere.
 #[test]
 #[ignore = "needs readelf, which comes with a C compiler"]
 fn the_library_is_found_by_its_name() {
@@ -216,7 +218,7 @@ fn the_library_is_found_by_its_name() {
     assert!(name.ends_with("[libnanopace_capi.so]"), "{name}");
 }
 
-/// The library exports exactly the functions of the header.
+/// Checks that the library exports exactly the functions of the header.
 #[test]
 #[ignore = "needs nm, which comes with a C compiler"]
 fn the_library_exports_what_the_header_declares() {

@@ -1,5 +1,5 @@
-//! One thread that paces and receives messages: the slot is claimed ahead, and the loop waits for whichever comes
-//! first, a message or the slot.
+//! Runs one thread that paces and receives messages. The slot is claimed in advance, and the loop waits for a message
+//! or for the slot, whichever comes first.
 //!
 //! `cargo run --release -p nanopace --example event_loop`
 

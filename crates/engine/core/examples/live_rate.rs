@@ -1,4 +1,4 @@
-//! The rate changes while workers acquire: from 100/s to 1000/s in steps, without a burst.
+//! Changes the rate while workers acquire: from 100/s to 1000/s in steps, without a burst.
 //!
 //! `cargo run --release -p nanopace --example live_rate`
 
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{:>5}: {:>3} starts in 0.2 s", pacer.rate().to_string(), granted - before);
             before = granted;
         }
-        // Ends the workers, including those that are asleep.
+        // This ends the workers, including those that are asleep.
         pacer.close();
         Ok(())
     })

@@ -1,5 +1,5 @@
-//! An open loop with threads: the schedule does not wait for the target, so a stall of the target shows in the response
-//! times.
+//! Runs an open loop with threads. The schedule does not wait for the target, so a stall of the target shows in the
+//! response times.
 //!
 //! `cargo run --release -p nanopace --example open_loop`
 
@@ -21,7 +21,7 @@ fn operation(number: u32) {
     });
 }
 
-/// The service and the response times of one worker's operations, in nanoseconds.
+/// Runs a worker, and returns the service times and the response times of its operations.
 fn work(pacer: &Pacer) -> Result<[Vec<Duration>; 2], Ended> {
     let mut lane = pacer.lane();
     let (mut service, mut response) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! A custom shape: the load doubles every second. It needs only the number of slots by a moment; the start of each slot
-//! follows from that.
+//! Defines a custom shape: the load doubles every second. The shape only defines the number of slots by a given time.
+//! The start of each slot is computed from that number.
 //!
 //! `cargo run --release -p nanopace --example own_shape`
 
@@ -8,15 +8,15 @@ use std::error::Error;
 use std::f64::consts::LN_2;
 use std::time::Duration;
 
-/// The rate is `first * 2^t` after `t` seconds.
+/// A shape whose rate is `first * 2^t` after `t` seconds.
 #[derive(Debug)]
 struct Doubling {
-    /// Per second.
+    /// The rate at the beginning, in operations per second.
     first: f64,
 }
 
 impl Curve for Doubling {
-    /// The area below the rate.
+    /// Returns the area below the rate.
     fn count_at(&self, elapsed: Duration) -> f64 {
         self.first * (elapsed.as_secs_f64() * LN_2).exp_m1() / LN_2
     }

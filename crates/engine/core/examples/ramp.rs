@@ -1,4 +1,5 @@
-//! A load that rises, stays, and falls again. The shape is written as a string, and the schedule ends with it.
+//! Runs a load that rises, stays constant, and falls again. The shape is written as a string, and the schedule ends
+//! with it.
 //!
 //! `cargo run --release -p nanopace --example ramp`
 

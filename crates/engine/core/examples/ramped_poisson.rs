@@ -1,5 +1,5 @@
-//! Poisson arrivals on a ramp: the counts per second follow the ramp, each off by about its square root. The clock
-//! jumps, so the example takes no time.
+//! Runs Poisson arrivals on a ramp. The counts per second follow the ramp; each differs from it by about its square
+//! root. The clock jumps, so the example takes no time.
 //!
 //! `cargo run --release -p nanopace --example ramped_poisson`
 
@@ -7,7 +7,7 @@ use nanopace::{Arrivals, ManualClock, Nanos, Pacer, Shape};
 use std::error::Error;
 use std::time::Duration;
 
-/// How many slots start in each second.
+/// Returns the number of slots that start in each second.
 fn counts(shape: &Shape, arrivals: Arrivals) -> Result<[u32; 10], Box<dyn Error>> {
     let builder = Pacer::shaped(shape.clone()).arrivals(arrivals);
     let pacer = builder.clock(ManualClock::jumping()).build();

@@ -1,8 +1,9 @@
 //! Finds the highest rate at which the p99 of a target's response times stays below a bound, by changing the rate of
 //! one pacer.
 //!
-//! The target takes 1 ms for each request, one after the other, so it can serve at most 1000/s. Its users come at
-//! random, so some of them queue long before that. A closed loop with one connection would see 1 ms at any rate.
+//! The target takes 1 ms for each request, one after the other, so it can serve at most 1000/s. Its users arrive at
+//! random, so some of them queue at much lower rates. A closed loop with one connection would measure 1 ms at any
+//! rate.
 //!
 //! `cargo run --release -p nanopace --example saturation`
 
@@ -17,7 +18,7 @@ const BOUND: Duration = Duration::from_millis(8);
 const TRIAL: Duration = Duration::from_millis(600);
 const WORKERS: usize = 16;
 
-/// Serves one request after the other.
+/// A target that serves one request after the other.
 struct Target {
     busy_until: Mutex<Nanos>,
 }
@@ -33,16 +34,16 @@ impl Target {
     }
 }
 
-/// The p99 of the response times of all slots that are due in a trial at this rate.
+/// Returns the p99 of the response times of all slots that are due in a trial at this rate.
 fn p99_at(rate: Rate, pacer: &Pacer, times: &Mutex<Vec<Duration>>) -> Duration {
     pacer.set_rate(rate);
     thread::sleep(TRIAL);
-    // Hardly any slots become due from now on. Slots that are due start, however late they are.
+    // After this call, hardly any slots become due. Slots that are due start, however late they are.
     pacer.set_rate(Rate::SLOWEST);
     while pacer.ledger().backlog_slots > 0 {
         thread::sleep(Duration::from_millis(1));
     }
-    // The last operations are under way: at most one for each worker.
+    // The last operations are still running: at most one for each worker.
     thread::sleep(Duration::from_millis(50));
     let mut times = mem::take(&mut *times.lock().unwrap_or_else(PoisonError::into_inner));
     times.sort_unstable();
@@ -64,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..WORKERS {
             scope.spawn(work);
         }
-        // The highest rate that is known to be good, and the lowest that is known to be bad.
+        // These are the highest rate that is known to be good, and the lowest that is known to be bad.
         let (mut good, mut bad) = (100, 1_600);
         while bad - good > 50 {
             let middle = u64::midpoint(good, bad);

@@ -1,14 +1,14 @@
 //! Pages beyond the reference: limitations, terms, schedules, pauses and the reasons for the design.
 //!
 //! * [Limitations](limitations): read before using.
-//! * [Measuring](measuring): the terms, and which number to report.
+//! * [Measuring](measuring): defines the terms and explains which number to report.
 //! * [Schedules](schedules): rates that change over time, random and recorded arrivals, and one load that several
 //!   processes share.
-//! * [Pausing](pausing): the ways to hold a caller back, and what each costs.
+//! * [Pausing](pausing): the ways to pause a caller until its slot is due, and the cost of each.
 //! * [Design](design): the reasons for the design.
 
-/// Includes a page of `docs/`. The links in the page point to files. For rustdoc, the same link names are defined
-/// before the page: Markdown uses the first definition of a name.
+/// Includes a page of `docs/` as the documentation of a module. The links in the page point to files. For rustdoc, the
+/// same link names are defined before the page: Markdown uses the first definition of a name.
 macro_rules! pages {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(

@@ -21,12 +21,13 @@ use replay::Recording;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// How arrivals are spread: evenly, at random, or as they were recorded.
+/// An arrival process: how arrivals are distributed over the load. They are evenly spaced, random, or recorded.
 ///
-/// A rate or a [`Shape`](crate::Shape) sets how many slots are due by each moment on average. An arrival process, set
-/// by [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), sets where each single slot lies: it converts the
-/// number of the slot to the *count* at which the slot is due. The slot's intended start is the time at which the load
-/// reaches that count. At a rate of 100/s a count of 1 takes 10 ms. Every process except a replay has one slot per
+/// A rate or a [`Shape`](crate::Shape) sets how many slots are due by a given time on average. An arrival process, set
+/// with [`PacerBuilder::arrivals`](crate::PacerBuilder::arrivals), determines the time of each single slot: it
+/// converts the number of the slot to the *count* at which the slot is due. The slot's intended start is the time at
+/// which the load reaches that count. At a rate of 100/s the count grows by 1 in 10 ms. Every process except a replay
+/// has one slot per count in the long run, so it does not change the load.
 /// count in the long run, so it does not change the load.
 ///
 /// | process | string | slot `n` is due at count | variance of the gaps |
@@ -40,18 +41,18 @@ use std::time::Duration;
 ///
 /// # Seeds
 ///
-/// A process and its seed determine every slot: on every machine, and however often and in whatever order slots are
-/// asked for. Two pacers with the same process and seed have the same arrivals. Arrivals with different seeds are
+/// A process and its seed determine every slot: on every machine, however often and in whatever order the slots are
+/// computed. Two pacers with the same process and seed have the same arrivals. Arrivals with different seeds are
 /// independent of each other. Different processes with the same seed may not be independent: gamma processes of all
-/// shapes (Poisson is gamma of shape 1) are drawn from the same numbers, and so are exact Poisson processes of all
-/// lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come from the crate
-/// `libm`, not from the platform. A later version of this crate or of `libm` may round some positions differently; a
-/// test detects that, and the changelog reports it.
+/// shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact Poisson processes
+/// of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come from the
+/// crate `libm`, not from the platform. A later version of this crate or of `libm` may round some positions
+/// differently. A test detects such a change, and the changelog reports it.
 ///
 /// # Cost
 ///
-/// Finding a slot takes some 10 to 60 ns if slots are asked for one after the other, and some microseconds otherwise.
-/// Memory stays at some kilobytes, however far the load goes. Uneven slots are computed under a lock, several at once
+/// Computing a slot takes about 10 to 60 ns if slots are computed in order, and some microseconds otherwise. The
+/// memory stays at some kilobytes, however long the load is. Uneven slots are computed under a lock, several at once
 /// if several are due. Random processes have 2^63 slots.
 ///
 /// ```
@@ -79,52 +80,55 @@ enum Kind {
 const GAMMA_SHAPES: std::ops::RangeInclusive<f64> = 0.01..=1e6;
 
 impl Arrivals {
-    /// Evenly spread: slot `n` is due at count `n` exactly. This is the default.
+    /// Returns evenly spaced arrivals: slot `n` is due at count `n` exactly. This is the default.
     #[must_use]
     pub fn even() -> Arrivals {
         Arrivals(Kind::Even)
     }
 
-    /// A Poisson process, as from many independent users: gaps are independent and exponential, and the number of slots
-    /// in any stretch of `c` counts has the Poisson distribution of mean `c`. The first slot comes after a first gap.
+    /// Returns a Poisson process, as from many independent users: gaps are independent and exponentially distributed,
+    /// and the number of slots in any stretch of `c` counts has the Poisson distribution with mean `c`. There is a gap
+    /// before the first slot.
     ///
-    /// A finite load has a random number of slots: `n`, give or take the square root of `n`. If the number matters, use
-    /// [`exact_poisson`](Arrivals::exact_poisson).
+    /// A finite load has a random number of slots: `n`, plus or minus about the square root of `n`. If you need an
+    /// exact number, use [`exact_poisson`](Arrivals::exact_poisson).
     ///
-    /// Any slot can be found without computing those before it. Sums of gaps are drawn first and then split into parts
-    /// of beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers that depend on the
-    /// seed and the place alone (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+    /// Any slot can be computed without computing those before it. Sums of gaps are drawn first and then split into
+    /// parts with a beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers that
+    /// depend only on the seed and the position (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC
+    /// 2011).
     #[must_use]
     pub fn poisson(seed: u64) -> Arrivals {
         Arrivals(Kind::Gamma { shape: 1.0, seed })
     }
 
-    /// A Poisson process with exactly `slots` slots in each `slots` counts, whatever the seed.
+    /// Returns a Poisson process with exactly `slots` slots in each `slots` counts, for every seed.
     ///
-    /// Within such a run of slots, positions are sorted uniform random numbers: a Poisson process has that distribution
-    /// once the number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of events", 1966).
-    /// Long runs need no more memory than short ones. Runs of fewer than ten slots or so take longer per slot.
+    /// Within such a run of slots, positions are sorted uniform random numbers: a Poisson process has this
+    /// distribution if the number of its arrivals is known (Cox and Lewis, "The statistical analysis of series of
+    /// events", 1966). Long runs need no more memory than short ones. Runs of fewer than about ten slots take longer
+    /// per slot.
     ///
     /// At a rate of 1000/s, runs of 1000 slots give every second the same number of slots.
     ///
     /// # Errors
-    /// [`ArrivalsError::NoSlots`] if `slots` is zero.
+    /// Returns [`ArrivalsError::NoSlots`] if `slots` is zero.
     pub fn exact_poisson(slots: u32, seed: u64) -> Result<Arrivals, ArrivalsError> {
         let slots = NonZeroU32::new(slots).ok_or(ArrivalsError::NoSlots)?;
         Ok(Arrivals(Kind::ExactPoisson { slots, seed }))
     }
 
-    /// Independent gamma-distributed gaps, with mean 1 and variance `1 / shape`. A shape below 1 is burstier than
-    /// Poisson, a shape of 1 is Poisson itself, and a shape above 1 is more even. Shapes range from 0.01 to 1 000 000.
-    /// The first slot comes after a first gap.
+    /// Returns independent gamma-distributed gaps, with mean 1 and variance `1 / shape`. A shape below 1 is burstier
+    /// than Poisson, a shape of 1 is Poisson itself, and a shape above 1 is more even. Shapes range from 0.01 to 1 000
+    /// 000. There is a gap before the first slot.
     ///
-    /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps
-    /// are drawn by the methods of Marsaglia and Tsang ("A simple method for generating gamma
-    /// variables", TOMS 2000) and, for shapes below 1, of Ahrens and Dieter ("Computer methods for
-    /// sampling from gamma, beta, Poisson and binomial distributions", Computing 1974).
+    /// Over a long stretch, the variance of the number of slots is `1 / shape` times its mean. Gaps are drawn with the
+    /// methods of Marsaglia and Tsang ("A simple method for generating gamma variables", TOMS 2000) and, for shapes
+    /// below 1, of Ahrens and Dieter ("Computer methods for sampling from gamma, beta, Poisson and binomial
+    /// distributions", Computing 1974).
     ///
     /// # Errors
-    /// [`ArrivalsError::Gamma`] for other shapes.
+    /// Returns [`ArrivalsError::Gamma`] for a shape outside of this range.
     pub fn gamma(shape: f64, seed: u64) -> Result<Arrivals, ArrivalsError> {
         if !GAMMA_SHAPES.contains(&shape) {
             return Err(ArrivalsError::Gamma);
@@ -132,12 +136,11 @@ impl Arrivals {
         Ok(Arrivals(Kind::Gamma { shape, seed }))
     }
 
-    /// Even slots, each of which is late by a random part of a gap: slot `n` is due at
-    /// `n + part * u`, where `u` is uniform in [0, 1) and independent of the other slots'. `part`
-    /// is from 0 (even) to 1.
+    /// Returns evenly spaced slots, each of which is delayed by a random part of a gap: slot `n` is due at `n + part *
+    /// u`, where `u` is uniform in [0, 1) and independent for each slot. `part` ranges from 0 (even) to 1.
     ///
     /// # Errors
-    /// [`ArrivalsError::Jitter`] for other parts.
+    /// Returns [`ArrivalsError::Jitter`] for a part outside of this range.
     pub fn jitter(part: f64, seed: u64) -> Result<Arrivals, ArrivalsError> {
         if !(0.0..=1.0).contains(&part) {
             return Err(ArrivalsError::Jitter);
@@ -145,17 +148,18 @@ impl Arrivals {
         Ok(Arrivals(Kind::Jitter { part, seed }))
     }
 
-    /// Recorded arrivals: each pacer calls `recorded`, which returns their offsets from the start in ascending order.
-    /// An offset that is lower than an earlier one counts as equal to the highest offset before it.
+    /// Returns recorded arrivals. Each pacer calls `recorded`, which returns the offsets of the arrivals from the
+    /// start in ascending order. An offset that is lower than an earlier one counts as equal to the highest offset
+    /// before it.
     ///
-    /// One count is one second. So the pacer's rate is the speed of the replay: 1/s replays at the recorded speed, 2/s
+    /// One count is one second, so the pacer's rate is the playback speed: 1/s replays at the recorded speed, 2/s
     /// twice as fast, and a ramp speeds up. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
-    /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
-    /// a slot among them is held; a slot that is held for longer counts as later than it was. The caller that asks for
-    /// a slot reads the offsets while other callers wait. So reading must not block for long, must not panic, and must
-    /// not call the pacer.
+    /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept
+    /// while a caller holds a slot among them. A slot that is held for longer counts as later than it was. The caller
+    /// that claims a slot reads the offsets while other callers wait. Reading must therefore not block for long, must
+    /// not panic, and must not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
@@ -172,7 +176,7 @@ impl Arrivals {
         Arrivals(Kind::Replay(Recording::new(recorded)))
     }
 
-    /// This process with another seed. Even slots and a replay have no seed and do not change.
+    /// Returns this process with another seed. Even arrivals and a replay have no seed and do not change.
     #[must_use]
     pub fn with_seed(mut self, new: u64) -> Arrivals {
         match &mut self.0 {

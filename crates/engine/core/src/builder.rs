@@ -1,4 +1,4 @@
-//! The builder of a pacer.
+//! Builds a pacer: its load, late policy, pauses, clock, start and end.
 
 use crate::engine::Engine;
 use crate::nanos::span_ns;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The default tolerance, which is longer than the usual oversleep.
+/// The default of [`PacerBuilder::tolerance`]. It is longer than the usual oversleep.
 const TOLERANCE: Duration = Duration::from_micros(100);
 
 /// Builds a [`Pacer`]. Every setting has a default, and values outside a setting's range are moved to the nearest end
@@ -50,7 +50,7 @@ pub struct PacerBuilder {
     until: Option<Duration>,
 }
 
-/// When slot 0 is intended to start.
+/// The event that starts the schedule, at which slot 0 is intended to start.
 #[derive(Debug)]
 enum Start {
     Now,
@@ -59,11 +59,10 @@ enum Start {
 }
 
 impl Pacer {
-    /// A pacer with the defaults, whose slot 0 starts now.
+    /// Creates a pacer with the default settings. Its slot 0 is intended to start now.
     ///
-    /// The defaults are average strictness (an open loop), no limit on the backlog, pauses that
-    /// sleep, and a [`TscClock`], which takes up to 0.2 s to calibrate the first time a process
-    /// makes one.
+    /// The defaults are: average strictness (an open loop), no limit on the backlog, pauses that sleep, and a
+    /// [`TscClock`]. The first `TscClock` of a process takes up to 0.2 s to calibrate.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate, Strictness};
@@ -78,7 +77,8 @@ impl Pacer {
         PacerBuilder::new(Load::Rate(rate)).build()
     }
 
-    /// A builder, for a pacer with settings other than the defaults; see [`PacerBuilder`].
+    /// Returns a builder for a pacer that starts `rate` operations per unit of time. Its other settings have the
+    /// defaults of [`PacerBuilder`] until you change them.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate, Strictness};
@@ -92,9 +92,10 @@ impl Pacer {
         PacerBuilder::new(Load::Rate(rate))
     }
 
-    /// A builder for a pacer whose rate follows a [`Shape`], which begins when the pacer starts. After the end of the
-    /// shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Intended starts are within 1 ns
-    /// of the shape's. [Schedules](crate::_documentation::schedules) describes the shapes and their cost.
+    /// Returns a builder for a pacer whose rate follows `shape`. The shape begins when the pacer starts. After the end
+    /// of the shape, [`acquire`](Pacer::acquire) returns [`Finished`](crate::Ended::Finished). Intended starts differ
+    /// by at most 1 ns from the exact times of the shape. [Schedules](crate::_documentation::schedules) describes the
+    /// shapes and their cost.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Shape};
@@ -116,11 +117,12 @@ impl Pacer {
 impl FromStr for PacerBuilder {
     type Err = ShapeSyntaxError;
 
-    /// A builder for a pacer whose load is written as a string: a [`Rate`] such as `5k/s`, or a [`Shape`] such as `ramp
-    /// 100/s..5k/s 30s, hold 60s`. [`Pacer::set_load`] reads the same grammar.
+    /// Parses a load and returns a builder for a pacer with that load. The string is a [`Rate`] such as `5k/s`, or a
+    /// [`Shape`] such as `ramp 100/s..5k/s 30s, hold 60s`. [`Pacer::set_load`] accepts the same grammar.
     ///
     /// # Errors
-    /// [`ShapeSyntaxError`], which gives the place and says what to write.
+    /// Returns a [`ShapeSyntaxError`] if the string is neither a rate nor a shape. The error contains the position in
+    /// the string, and its message says what to write instead.
     ///
     /// # Examples
     /// ```
@@ -165,11 +167,11 @@ impl PacerBuilder {
         }
     }
 
-    /// How slots are spread over the schedule; [even](Arrivals::even) by default. Every arrival process works with
-    /// every rate and shape: a ramp with Poisson arrivals is exact.
+    /// Sets the arrival process: how slots are distributed over the schedule. The default is [even](Arrivals::even)
+    /// spacing. Every arrival process works with every rate and shape: a ramp with Poisson arrivals is exact.
     ///
-    /// Uneven slots are computed under a lock. If several are due, up to 64 are computed at once. While callers keep up
-    /// with the schedule, each slot is computed on its own.
+    /// The times of uneven slots are computed under a lock. If several slots are due, up to 64 are computed at once.
+    /// While callers keep up with the schedule, each slot is computed separately.
     ///
     /// ```
     /// use nanopace::{Arrivals, ManualClock, Pacer};
@@ -190,12 +192,12 @@ impl PacerBuilder {
         self
     }
 
-    /// The slots that belong to this process, if several processes share a load; all slots by default. The rate or
-    /// shape is that of the whole load. Rate or shape, arrivals and seed have to be the same in all processes, and all
-    /// processes have to start at the same time.
+    /// Sets the slots that belong to this process, if several processes share one load. By default all slots belong to
+    /// it. The rate or shape of the builder is that of the whole load. All processes must have the same rate or shape,
+    /// arrivals and seed, and must start at the same time.
     ///
-    /// If this process has a larger weight than others, its slots may lie unevenly. Uneven slots are handed out under a
-    /// lock, and a lane takes up to 64 of them at once.
+    /// If this process has a larger weight than others, its slots may be unevenly spaced. Unevenly spaced slots are
+    /// claimed under a lock, and a lane claims up to 64 of them at once.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -213,14 +215,14 @@ impl PacerBuilder {
         self
     }
 
-    /// Gives the pacer no slots until they are leased: [`driver::leased`](crate::driver::leased).
+    /// Creates the pacer without slots, until slots are leased to it. See [`driver::leased`](crate::driver::leased).
     pub(crate) fn leased(mut self) -> PacerBuilder {
         self.leased = true;
         self
     }
 
-    /// The policy for missed time; [`Strictness::AVERAGE`] by default. [`Strictness`] has a drawing and an example of
-    /// each policy.
+    /// Sets the policy for lateness that is not made up for at once. The default is [`Strictness::AVERAGE`].
+    /// [`Strictness`] has a diagram and an example of each policy.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
@@ -243,14 +245,15 @@ impl PacerBuilder {
         self
     }
 
-    /// The largest lateness that is ever made up for.
+    /// Sets the maximum backlog: the largest lateness that is ever made up for.
     ///
-    /// When a start is later than `limit`, the time beyond the limit is forfeited, as [`idle`](crate::Ledger::idle)
-    /// time, and the slots after that start are at most `limit` late. The start itself still reports its full wait
-    /// time. By default the backlog is limited only by the range of positions, to 2^44 intervals of the rate in force.
+    /// If an operation starts later than `limit`, the time beyond the limit is forfeited and counts as
+    /// [`idle`](crate::Ledger::idle). The slots after that start are then at most `limit` late. The late start itself
+    /// still reports its full wait time. By default the backlog is limited only by the range of positions, to 2^44
+    /// intervals of the current rate.
     ///
-    /// The range is zero to 292 years, and longer limits are shortened to that. Setting a limit
-    /// makes each start go through a lock.
+    /// Values range from zero to 292 years; longer limits are shortened to 292 years. With a limit, each start
+    /// acquires a lock.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -276,14 +279,14 @@ impl PacerBuilder {
         self
     }
 
-    /// A slot is skipped, and counted, if it is more than `limit` late when it could start. By default no slot is
-    /// skipped.
+    /// Sets the lateness beyond which a slot is skipped. A slot that is more than `limit` late when it could start is
+    /// counted as skipped, and never starts. By default no slot is skipped.
     ///
-    /// The caller gets the next slot that is not too late. A skipped slot was part of the load, but its operation never
-    /// starts. The time of a skipped slot counts as allocated.
+    /// The caller gets the next slot that is at most `limit` late. A skipped slot was part of the load, but its
+    /// operation is never executed. The time of a skipped slot counts as allocated.
     ///
-    /// The range is zero to 2^44 intervals. No slot is ever later than 2^44 intervals, so a longer limit skips nothing.
-    /// Setting a limit makes each start go through a lock.
+    /// Values range from zero to 2^44 intervals. No slot is ever later than 2^44 intervals, so a longer limit skips no
+    /// slot. With a limit, each start acquires a lock.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -308,16 +311,17 @@ impl PacerBuilder {
         self
     }
 
-    /// Lateness up to this time is made up for at once under every strictness except 1; 100 us by default.
+    /// Sets the tolerance: lateness up to this time is made up for at once under every strictness except 1. The
+    /// default is 100 us.
     ///
     /// The tolerance covers the oversleep of the pacer's own pauses. Without a tolerance, a partial strictness or a
     /// burst ratio would treat that oversleep as lateness of the caller.
     ///
-    /// Under a burst ratio, lateness counts from the moment at which a slot may start: its intended start, or a later
-    /// moment while time is owed. After a start that is later than the tolerance, time is paid back from that start on;
-    /// time that was paid back before stays paid.
+    /// Under a burst ratio, lateness counts from the moment at which a slot may start. That moment is the intended
+    /// start of the slot, or later while time is owed. After a start that is later than the tolerance, repayment of
+    /// the owed time begins again at that start. Time that was already repaid stays repaid.
     ///
-    /// The range is zero to 292 years, and longer spans are shortened to that.
+    /// Values range from zero to 292 years; longer times are shortened to 292 years.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
@@ -346,9 +350,10 @@ impl PacerBuilder {
         self
     }
 
-    /// How early callers are held back; [`Pause::Sleep`] by default.
+    /// Sets how a caller pauses until its slot is due. The default is [`Pause::Sleep`].
     ///
-    /// The choice determines what a pause costs and how exactly it ends. It does not change the schedule.
+    /// The choice determines how much CPU time a pause costs and how precisely it ends. It does not change the
+    /// schedule.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Pause};
@@ -367,20 +372,21 @@ impl PacerBuilder {
         self
     }
 
-    /// The share of a core that each thread may spend on going to sleep and waking up, from 0 to 1;
-    /// [`Pause::DEFAULT_SLEEP_SHARE`], a tenth, by default. Values outside the range are moved to its nearest end, and
-    /// NaN counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than some seconds.
+    /// Sets the share of a core that each thread may spend on going to sleep and waking up, from 0 to 1. The default
+    /// is [`Pause::DEFAULT_SLEEP_SHARE`], a tenth. Values outside the range are moved to its nearest end, and NaN
+    /// counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than a few seconds.
     ///
     /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
     /// virtual machines. If the thread would spend more than its share, its sleeps are stretched to cost / share from
     /// one wake-up to the next, and all slots that are due at a wake-up start at once. With a share of a tenth and a
     /// cost of 3 us, starts come in clumps of 30 us of schedule.
     ///
-    /// By default sleeps are stretched only where slots are less than 30 us apart, so up to 33 k/s starts are as even
-    /// as sleeping allows, whatever the sleeps cost. If you set a share, it holds at every rate. Sleeps are never
-    /// stretched under strict, because strict would not make up for the lateness. They are stretched by at most half of
-    /// the lateness that is made up for at once: the [`tolerance`](PacerBuilder::tolerance) under a partial strictness
-    /// or a burst ratio, and the maximum backlog and the limit for skipping if one is set.
+    /// By default sleeps are stretched only where slots are less than 30 us apart. Starts at up to 33 k/s are
+    /// therefore as evenly spaced as sleeping allows, whatever the sleeps cost. If you set a share, it applies at
+    /// every rate. Under strict, sleeps are never stretched, because strict would not make up for the lateness.
+    /// Otherwise they are stretched by at most half of the lateness that is made up for at once. This lateness is
+    /// limited by the [`tolerance`](PacerBuilder::tolerance) under a partial strictness or a burst ratio, by the
+    /// maximum backlog and by the limit for skipping, if one is set.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -399,8 +405,8 @@ impl PacerBuilder {
         self
     }
 
-    /// The share of a core that each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1;
-    /// [`Pause::DEFAULT_SPIN_SHARE`], a quarter, by default. Values outside the range are moved to its nearest end, and
+    /// Sets the share of a core that each thread may spend on spinning under [`Pause::Hybrid`], from 0 to 1. The
+    /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside the range are moved to its nearest end, and
     /// NaN counts as 0.
     ///
     /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than half of
@@ -421,15 +427,15 @@ impl PacerBuilder {
         self
     }
 
-    /// A caller does not pause for a delay that is shorter than this threshold: the operation starts early instead, by
-    /// less than the threshold. Zero by default, so that nothing starts early.
+    /// Sets the sleep threshold. If a slot is due in less than the threshold, the caller does not pause: its operation
+    /// starts early, by less than the threshold. The default is zero, with which no operation starts early.
     ///
     /// Pausing takes time. If the delay is shorter than that time, a pause makes the start late by the difference. The
     /// rate limiter of nosqlbench, on which this design is based, uses a threshold of twice the cost of a sleep. An
-    /// early start moves no other slot, so early starts never add up and the rate stays exact. Their wait time is zero,
-    /// and [`Counters::early_starts`](crate::Counters::early_starts) counts them.
+    /// early start moves no other slot, so early starts never add up and the rate stays exact. The wait time of an
+    /// early start is zero, and [`Counters::early_starts`](crate::Counters::early_starts) counts early starts.
     ///
-    /// The range is zero to 292 years, and longer spans are shortened to that.
+    /// Values range from zero to 292 years; longer times are shortened to 292 years.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Refused};
@@ -458,10 +464,11 @@ impl PacerBuilder {
         self
     }
 
-    /// Whether sleeping threads ask the operating system for fine timers; they do by default.
+    /// Sets whether sleeping threads ask the operating system for fine timers. By default they do.
     ///
-    /// On Linux the timer slack of a thread is set to 1 ns for the time of a pause. With the system's default slack of
-    /// 50 us, a sleep may end that much later. On other systems this setting does nothing.
+    /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each pause. With the
+    /// system's default slack of 50 us, a sleep may end up to 50 us later. On other systems this setting has no
+    /// effect.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -478,7 +485,7 @@ impl PacerBuilder {
         self
     }
 
-    /// The clock; a [`TscClock`] by default. Tests use a [`ManualClock`](crate::ManualClock).
+    /// Sets the clock of the pacer. The default is a [`TscClock`]. Tests use a [`ManualClock`](crate::ManualClock).
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -496,8 +503,8 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule starts at the first [`resume`](Pacer::resume) instead of now, so that workers
-    /// have time to get ready.
+    /// Starts the schedule at the first [`resume`](Pacer::resume) instead of in `build`, so that workers have time to
+    /// get ready.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Refused};
@@ -519,9 +526,10 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule starts when a caller first asks for a slot, instead of now. Use this in a tool that builds the
-    /// pacer long before its workers are ready: otherwise the slots of the time between would be backlog.
-    /// [`resume`](Pacer::resume) also starts the schedule. [`pause`](Pacer::pause) cancels this setting.
+    /// Starts the schedule when a caller first tries to claim a slot, instead of in `build`. Use this in a tool that
+    /// builds the pacer long before its workers are ready. Without it, the slots that are due before the workers are
+    /// ready become backlog. [`resume`](Pacer::resume) also starts the schedule. [`pause`](Pacer::pause) cancels this
+    /// setting.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -539,15 +547,15 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule ends after `n` slots of this process: then callers get [`Ended::Finished`](crate::Ended). There is
-    /// no end by default.
+    /// Ends the schedule after `n` slots of this process. After them, callers get [`Ended::Finished`](crate::Ended).
+    /// By default the schedule has no end.
     ///
-    /// These are the first `n` slots of the load, or of this process's [`shard`](PacerBuilder::shard) of it. Skipped
-    /// slots count. A late policy that forfeits time moves slots but drops none, so all `n` start. The load's
-    /// [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
+    /// The slots are the first `n` of the load, or of this process's [`shard`](PacerBuilder::shard) of the load.
+    /// Skipped slots count. A late policy that forfeits time moves slots but drops none, so all `n` slots start. The
+    /// load's [count](Pacer::asked_before), the backlog and the account of time end with the last slot.
     ///
-    /// Slots that are given back are handed out again, even after other callers got `Finished`. A row of slots that
-    /// would go beyond the end is refused, and none of its slots is taken.
+    /// Slots that are given back are handed out again, even after other callers got `Finished`. A claim of several
+    /// slots at once that would go beyond the end is refused as a whole.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};
@@ -569,14 +577,15 @@ impl PacerBuilder {
         self
     }
 
-    /// The schedule ends after `time`, from 0 to 292 years: it has the slots that are intended to start before the end,
-    /// and after them callers get [`Ended::Finished`](crate::Ended). There is no end by default.
+    /// Ends the schedule after `time`, from 0 to 292 years. The schedule contains the slots that are intended to start
+    /// before the end. After them, callers get [`Ended::Finished`](crate::Ended). By default the schedule has no end.
     ///
-    /// The time counts from slot 0, and pauses don't count. A slot that is late starts even after the end, if its
-    /// intended start is before the end. In an open loop every slot that was due starts. A late policy that forfeits
-    /// time can move slots beyond the end, and so can a slower rate. A change of the rate after the end does not
-    /// continue the schedule. A [leased](crate::driver::leased) pacer has no slots beyond those that were leased by the
-    /// end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an end too, the earliest end counts.
+    /// The time counts from the intended start of slot 0, and pauses don't count. A late slot may start after the end,
+    /// if its intended start is before the end. In an open loop every slot that was due starts. Slots can move beyond
+    /// the end through a late policy that forfeits time, or through a slower rate. A change of the rate after the end
+    /// does not continue the schedule. A [leased](crate::driver::leased) pacer has only the slots that were leased to
+    /// it before the end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an end too, the earliest end
+    /// applies.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};
@@ -600,8 +609,8 @@ impl PacerBuilder {
         self
     }
 
-    /// The pacer. Its slot 0 starts now, or at the first `resume` after
-    /// [`start_paused`](PacerBuilder::start_paused).
+    /// Builds the pacer. Its slot 0 is intended to start now, unless [`start_paused`](PacerBuilder::start_paused) or
+    /// [`start_on_first_use`](PacerBuilder::start_on_first_use) postpones the start.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

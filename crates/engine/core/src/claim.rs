@@ -1,15 +1,15 @@
-//! A slot that is claimed before its start, for callers with their own way to pause.
+//! Claims a slot before its start, for callers that pause in their own way.
 
 use crate::timeline::Claimed;
 use crate::{Ended, Grant, Nanos, Pacer, Refused};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A claimed slot, to be started when it is due. If the claim is dropped before the slot has started, the slot goes
-/// back and another caller gets it.
+/// A claimed slot, which its owner starts when it is due. If the claim is dropped before the slot has started, the
+/// slot is given back and another caller gets it.
 ///
-/// A claim keeps its slot, even if an earlier one is given back meanwhile. It borrows the pacer;
-/// [`into_owned`](Claim::into_owned) returns one that can be stored together with the pacer.
+/// A claim keeps its slot, even if another caller gives an earlier slot back. A claim borrows the pacer.
+/// [`into_owned`](Claim::into_owned) returns a claim that can be stored together with the pacer.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -29,17 +29,16 @@ use std::time::Duration;
 #[must_use = "a claim that is dropped goes back"]
 pub struct Claim<'p> {
     pacer: Cow<'p, Pacer>,
-    /// The slots; none once they have started, or can never start.
+    /// The claimed slots. `None` after they have started, or if they can never start.
     held: Option<Claimed>,
     started: Option<Grant>,
 }
 
 impl Pacer {
-    /// Takes the next slot and returns without pausing, for event loops and for callers with timers
-    /// of their own.
+    /// Claims the next slot and returns without pausing, for event loops and for callers with their own timers.
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     ///
     /// # Examples
     /// ```
@@ -58,8 +57,8 @@ impl Pacer {
         self.claim_many(1).map_err(Refused::for_good)
     }
 
-    /// Takes the next `n` slots in a row and returns without pausing; [`acquire_many`](Pacer::acquire_many) is the same
-    /// for callers that block. The slots start as one operation, and go back together. A claim of zero slots counts as
+    /// Claims the next `n` slots in a row and returns without pausing. [`acquire_many`](Pacer::acquire_many) is the
+    /// blocking form. The slots start as one operation, and are given back together. A claim of zero slots counts as
     /// started.
     ///
     /// ```
@@ -77,9 +76,8 @@ impl Pacer {
     /// ```
     ///
     /// # Errors
-    /// [`Refused::Closed`], [`Refused::Finished`] when the schedule has fewer slots left, or
-    /// [`Refused::TooFarAhead`] when more than 2^44 slots are taken that
-    /// are not due yet.
+    /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or
+    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet have been claimed.
     pub fn claim_many(&self, n: u32) -> Result<Claim<'_>, Refused> {
         if n == 0 {
             let started = Some(self.acquire_many(0)?);
@@ -94,8 +92,8 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Borrowed(pacer), held: Some(claimed), started: None }
     }
 
-    /// This claim with its own handle to the pacer: for a struct that contains both, and for threads and tasks that
-    /// outlive the caller.
+    /// Converts this claim into one that owns a handle to the pacer. Use it in a struct that contains both, and for
+    /// threads and tasks that outlive the caller.
     ///
     /// ```
     /// use nanopace::{Claim, ManualClock, Pacer, Rate};
@@ -118,15 +116,15 @@ impl<'p> Claim<'p> {
         Claim { pacer: Cow::Owned(Pacer::clone(&self.pacer)), held, started: self.started }
     }
 
-    /// When the slot may start, by the current schedule; [`Nanos::MAX`] while the pacer is paused. After the slot has
-    /// started: its actual start.
+    /// Returns the earliest time at which the slot may start by the current schedule, or [`Nanos::MAX`] while the
+    /// pacer is paused. After the slot has started, returns its actual start.
     ///
-    /// Ask again after a change of the schedule. A change may even undo [`Ended::Finished`], until
+    /// Call this method again after a change of the schedule. A change may even undo [`Ended::Finished`], until
     /// [`start`](Claim::start) has returned it. While time is owed under a burst ratio, the due time is later than the
     /// intended start.
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the slot can no longer start.
     ///
     /// # Examples
     /// ```
@@ -154,18 +152,18 @@ impl<'p> Claim<'p> {
         }
     }
 
-    /// Why the claim's slot can't start any more.
+    /// Returns the reason why the claim's slot can no longer start.
     fn ended(&self) -> Ended {
         if self.pacer.is_closed() { Ended::Closed } else { Ended::Finished }
     }
 
-    /// How long to hold the operation back, from now on. Zero if the slot is due, or is due so soon that the [sleep
-    /// threshold](crate::PacerBuilder::sleep_threshold) lets it start.
+    /// Returns how long to delay the operation, counted from now. The delay is zero if the slot is due, or if it is
+    /// due so soon that the [sleep threshold](crate::PacerBuilder::sleep_threshold) lets it start.
     ///
-    /// While the pacer is paused, this is the time to [`Nanos::MAX`].
+    /// While the pacer is paused, the delay extends to [`Nanos::MAX`].
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the slot can no longer start.
     ///
     /// # Examples
     /// ```
@@ -186,14 +184,15 @@ impl<'p> Claim<'p> {
         Ok(self.pacer.0.timeline.delay(self.due()?, &*self.pacer.0.clock))
     }
 
-    /// Starts the slot now, if it is due. After that, every further call returns the same grant.
+    /// Starts the slot now, if it is due. Every later call returns the same grant.
     ///
-    /// A late policy judges the start now, and not when the slot was claimed. If the slot is so late that it is
-    /// [skipped](crate::PacerBuilder::skip_later_than), the claim takes the next slot that is not too late.
+    /// The late policy applies to the time of this call, and not to the time of the claim. If the slot is so late that
+    /// it is [skipped](crate::PacerBuilder::skip_later_than), the claim gets the next slot that is not too late.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] and [`Refused::Paused`]: the claim keeps its slot. [`Refused::Closed`].
-    /// [`Refused::Finished`] if a slower rate has left no slot for this claim before the end of the schedule.
+    /// Returns [`Refused::NotUntil`] or [`Refused::Paused`] if the slot cannot start now; the claim keeps its slot.
+    /// Returns [`Refused::Closed`] if the pacer is closed, and [`Refused::Finished`] if a slower rate has left no slot
+    /// for this claim before the end of the schedule.
     ///
     /// # Examples
     /// ```
@@ -217,11 +216,11 @@ impl<'p> Claim<'p> {
         self.start_by(i64::MIN)
     }
 
-    /// Blocks until the slot starts, but no longer than about `timeout`; after a timeout the claim keeps its slot. It
-    /// is like [`Poller::wait_for`](crate::Poller::wait_for), but also works for several slots.
+    /// Blocks until the slot starts, but no longer than about `timeout`. After a timeout the claim keeps its slot.
+    /// This method works like [`Poller::wait_for`](crate::Poller::wait_for), and also for a claim of several slots.
     ///
     /// # Errors
-    /// As [`start`](Claim::start).
+    /// Returns the errors of [`start`](Claim::start).
     ///
     /// # Examples
     /// ```
@@ -242,12 +241,12 @@ impl<'p> Claim<'p> {
         self.start_by(limit.signed())
     }
 
-    /// Blocks until the slot is due, but no longer than about `timeout`, and starts nothing. It returns earlier when
-    /// the schedule changes. Use it if you need something else before [`start`](Claim::start), such as a lock, and may
-    /// then no longer want the slot.
+    /// Blocks until the slot is due, but no longer than about `timeout`, and does not start the slot. It returns
+    /// earlier if the schedule changes. Use it if you need something else before [`start`](Claim::start), such as a
+    /// lock, and may then no longer want the slot.
     ///
-    /// It returns at once if the slot is due, has started, or can't start any more: call `start` to find out which of
-    /// these is true.
+    /// It returns at once if the slot is due, has started, or can no longer start. Call `start` to find out which of
+    /// these applies.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -1,28 +1,30 @@
-//! Counts of slots as fixed-point numbers.
+//! Represents numbers of slots as fixed-point numbers.
 
 use crate::wide::U256;
 
-/// Slots, with 64 fraction bits. Below 2^127.
+/// A number of slots as a fixed-point number with 64 fraction bits. Its value is below 2^63, so the integer is below
+/// 2^127.
 pub(crate) type Count = u128;
 
-/// One slot.
+/// The [`Count`] of one slot.
 pub(crate) const ONE: Count = 1 << 64;
 
-/// Slots, with [`FINE_BITS`] fraction bits: the unit in which shapes are added up. Rates per nanosecond have the same
-/// unit.
+/// A number of slots with [`FINE_BITS`] fraction bits: the precision at which the slots of a shape are summed. Rates
+/// in slots per nanosecond have the same format.
 ///
-/// A fine count is never below the exact one, and above it by at most 2^-181 slots per nanosecond: 2^-118 over the
-/// whole range of time. So rounding it down to a [`Count`] gives the exact count rounded down, and a slot that is due
-/// exactly at a whole nanosecond is due then.
+/// A fine count is never below the exact count, and exceeds it by at most 2^-181 slots for each nanosecond of the
+/// shape: by 2^-118 slots over the whole range of time. Rounding a fine count down to a [`Count`] therefore gives the
+/// exact count rounded down. A slot that is due exactly at a whole nanosecond is due at that nanosecond.
 pub(crate) type Fine = U256;
 
-/// A rate below 2^4 per nanosecond, times 2^63 ns, or times 2^64 in a slope, stays below 2^256.
+/// The number of fraction bits of [`Fine`]. A rate below 2^4 per nanosecond, multiplied by 2^63 ns, or by 2^64 for the
+/// slope of a ramp, stays below 2^256.
 pub(crate) const FINE_BITS: u32 = 184;
 
-/// No shape has this many slots: 2^63. The count of a shape that never ends stops here.
+/// 2^63 slots: every shape has fewer. The count of a shape that never ends stops at this value.
 pub(crate) const MOST: Fine = U256::from_words(1 << (63 + FINE_BITS - 128), 0);
 
-/// 2^-184.
+/// The value of the lowest bit of a [`Fine`]: 2^-184.
 const UNIT: f64 = f64::from_bits((1_023 - FINE_BITS as u64) << 52);
 
 const COUNT_BITS: u32 = FINE_BITS - 64;
@@ -31,17 +33,17 @@ pub(crate) fn fine(count: Count) -> Fine {
     U256::from(count) << COUNT_BITS
 }
 
-/// Rounded down, at most [`MOST`].
+/// Rounds a fine count down to a [`Count`], to at most [`MOST`].
 pub(crate) fn whole(fine: Fine) -> Count {
     (fine.min(MOST) >> COUNT_BITS).low()
 }
 
-/// Slots, or slots per nanosecond, to the precision of an `f64`.
+/// Converts slots, or slots per nanosecond, to an `f64`.
 pub(crate) fn approximate(fine: Fine) -> f64 {
     fine.as_f64() * UNIT
 }
 
-/// Slots, fractions included, to the precision of an `f64`.
+/// Converts a count of slots, fraction included, to an `f64`.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -54,12 +56,12 @@ pub(crate) fn slots(count: Count) -> f64 {
     whole as f64 + part as f64 * PART
 }
 
-/// A rate in slots per second, to the precision of an `f64`.
+/// Converts a rate in slots per nanosecond to slots per second, as an `f64`.
 pub(crate) fn hz(rate: Fine) -> f64 {
     approximate(rate * Fine::from(1_000_000_000_u32))
 }
 
-/// Rounded up.
+/// Divides and rounds up.
 pub(crate) fn div_ceil(numerator: Fine, denominator: Fine) -> Fine {
     (numerator + denominator - Fine::ONE) / denominator
 }

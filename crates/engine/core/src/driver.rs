@@ -4,11 +4,11 @@
 //! This module is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
 //! `nanopace-async` and `nanopace-fleet` of this project use it.
 //!
-//! * A runtime waits with its own timers: it [watches](Drive::watch) the schedule for changes, asks when a slot is
-//!   [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it, and then takes it with
+//! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and asks when a slot is
+//!   [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it. It then claims and starts the slot with
 //!   [`Pacer::try_acquire`].
-//! * A fleet [leases](Drive::lease) slots of the load to each process, piece by piece, and
-//!   [corrects](Drive::correct_shape) the load if a process learned of a change late.
+//! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a process
+//!   learned of a change late, the fleet [corrects](Drive::correct_shape) the load of that process.
 
 pub use crate::lease::Lease;
 use crate::sync::unique;
@@ -22,8 +22,8 @@ mod sealed {
     impl Sealed for crate::Pacer {}
 }
 
-/// Gives the pacer no slots until they are [leased](Drive::lease). Without this call, it has the slots of its
-/// [`shard`](PacerBuilder::shard). Callers wait until there are slots.
+/// Creates the pacer without slots, until slots are [leased](Drive::lease) to it. Without this call, the pacer has the
+/// slots of its [`shard`](PacerBuilder::shard). Callers wait until slots are leased.
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -40,15 +40,18 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
     builder.leased()
 }
 
-/// Drives a [`Pacer`] from outside.
+/// Drives a [`Pacer`] from outside: leases slots to it, corrects its shape, and reports when slots are due.
 pub trait Drive: sealed::Sealed {
-    /// Replaces the shape as if the load had followed `shape` since it began: from now on, slot n starts at the time
-    /// that `shape` has for slot n. Use it in a process that learns late of a change of a load that other processes
-    /// follow too. Do not use it after a change that made the load in force begin later than the pacer. Slots that were
-    /// due by the old shape keep their times, and time that a late policy had forfeited no longer counts as
-    /// [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due from now on: a span of
-    /// [`Pacer::unstarted`] that ends now or earlier contains none of them, and a span that begins before now and ends
-    /// after it contains them all. After the end [by time](crate::PacerBuilder::until) nothing changes.
+    /// Replaces the shape as if the load had followed `shape` from its beginning: after this call, slot n is intended
+    /// to start at the time that `shape` has for slot n. Use it in a process that learns late of a change of a load
+    /// that other processes follow too. Do not use it after a change that made the current load begin later than the
+    /// pacer.
+    ///
+    /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
+    /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a
+    /// span of [`Pacer::unstarted`] that ends at or before this call contains none of them, and a span that begins
+    /// before this call and ends after it contains all of them. After the end [by time](crate::PacerBuilder::until),
+    /// this method changes nothing.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -69,14 +72,15 @@ pub trait Drive: sealed::Sealed {
     /// ```
     fn correct_shape(&self, shape: Shape);
 
-    /// Leases slots to this process, from the slot with the number `from` in the whole load on: one [`Lease`] follows
-    /// the other. After the last lease this process has no slots, and callers that take a slot there wait until one is
-    /// leased. A last lease until `u64::MAX` means that no more leases will follow.
+    /// Leases slots to this process, beginning with the slot with the number `from` in the whole load. Each [`Lease`]
+    /// begins where the previous one ends. After the last lease this process has no slots, and callers that claim a
+    /// later slot wait until one is leased. A last lease until `u64::MAX` means that no more leases will follow.
     ///
-    /// The new leases replace earlier leases from that slot on. Slots that callers hold there, and that may not start
-    /// yet, move as they would with a change of rate. Use this in programs that distribute the slots of one load over
-    /// many machines while it runs; see [`leased`]. Take slots of such a pacer one at a time: a row starts with its
-    /// first slot, and its later slots could still be leased to others.
+    /// The new leases replace all earlier leases of slot `from` and later slots. If callers hold such slots that may
+    /// not start yet, these claims move as they would with a change of the rate. Use this method in programs that
+    /// distribute the slots of one load over many machines during the run; see [`leased`]. Claim the slots of such a
+    /// pacer one at a time: several slots that are claimed together start with the first one, and the later slots
+    /// could still be leased to other processes.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -93,16 +97,16 @@ pub trait Drive: sealed::Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if a slot with that number or a higher one may have started,
-    /// [`ShardError::Order`] if a lease ends before the previous one. Nothing is changed.
+    /// Returns [`ShardError::TooLate`] if a slot with the number `from` or a higher one may have started, and
+    /// [`ShardError::Order`] if a lease ends before the previous one. In both cases nothing changes.
     fn lease(&self, from: u64, leases: &[Lease]) -> Result<(), ShardError>;
 
     /// Leases slots from the first possible slot on, but not before the slot with the number `from` in the whole load.
-    /// The first possible slot is this process's first slot that has certainly not started, or the end of its leases if
-    /// it has no such slot. Returns the number of the slot with which the leases begin.
+    /// The first possible slot is this process's first slot that has certainly not started, or the end of its leases
+    /// if it has no such slot. Returns the number of the slot at which the new leases begin.
     ///
-    /// Slots before the returned number do not change, even if `from` is lower: [`lease`](Drive::lease) would return an
-    /// error then. A lease that ends before the previous one is empty.
+    /// The slots before the returned number do not change, even if `from` is lower. ([`lease`](Drive::lease) returns
+    /// an error in that case.) A lease that ends before the previous one is empty.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -120,9 +124,9 @@ pub trait Drive: sealed::Sealed {
     #[must_use = "slots before that one stay as they are"]
     fn lease_rest(&self, from: u64, leases: &[Lease]) -> u64;
 
-    /// When the next free slot is due. It is [`Nanos::MAX`] while the pacer is paused, and before the first use of a
-    /// pacer that [starts on first use](crate::PacerBuilder::start_on_first_use). This call is not a use, and takes no
-    /// slot: another caller may take the slot first.
+    /// Returns the time at which the next free slot is due. It is [`Nanos::MAX`] while the pacer is paused, and before
+    /// the first use of a pacer that [starts on first use](crate::PacerBuilder::start_on_first_use). This call does
+    /// not count as a use, and claims no slot: another caller may claim the slot first.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -138,11 +142,11 @@ pub trait Drive: sealed::Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     fn next_due(&self) -> Result<Nanos, Ended>;
 
-    /// When a later free slot is due: the one with `slots` other free slots before it. Otherwise like
-    /// [`next_due`](Drive::next_due). For callers that set a timer ahead of time.
+    /// Returns the time at which the free slot with `slots` other free slots before it is due. In other respects it
+    /// works like [`next_due`](Drive::next_due). It is for callers that set a timer ahead of time.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -155,14 +159,15 @@ pub trait Drive: sealed::Sealed {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Slots that were given back may come before that slot as well.
+    /// Slots that were given back may also be handed out before that slot.
     ///
     /// # Errors
-    /// [`Ended`].
+    /// Returns [`Ended`] if the pacer is closed or its schedule has no such slot left.
     fn due_after(&self, slots: u32) -> Result<Nanos, Ended>;
 
-    /// When the next `n` slots in a row are due, as one operation; otherwise like [`next_due`](Drive::next_due). A row
-    /// of two or more slots never includes slots that were given back: those are left to other callers.
+    /// Returns the time at which the next `n` slots in a row are due as one operation. In other respects it works like
+    /// [`next_due`](Drive::next_due). A row of two or more slots never includes slots that were given back: those are
+    /// left to other callers.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -178,20 +183,20 @@ pub trait Drive: sealed::Sealed {
     /// ```
     ///
     /// # Errors
-    /// [`Ended::Closed`], or [`Ended::Finished`] when the schedule has fewer slots left.
+    /// Returns [`Ended::Closed`], or [`Ended::Finished`] if the schedule has fewer than `n` slots left.
     fn next_due_many(&self, n: u32) -> Result<Nanos, Ended>;
 
-    /// A watch for changes of the schedule, for one task at a time.
+    /// Returns a watch that wakes one task at a time when the schedule changes.
     #[must_use]
     fn watch(&self) -> Watch;
 
-    /// When a caller that pauses by its own timer should wake for a slot that is due at `due`. This is `due`, or a
-    /// later moment if slots are so close together that a wake-up for each slot would cost more than the
-    /// [share](crate::PacerBuilder::sleep_share) of a core. The caller last woke at `woken`, and waking takes `cost` of
-    /// CPU time.
+    /// Returns the time at which a caller with its own timer should wake for a slot that is due at `due`. The caller
+    /// last woke at `woken`, and a wake-up costs it `cost` of CPU time. The result is `due`, unless slots are so close
+    /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
+    /// core. In that case the result is later.
     ///
-    /// All slots that are due at the wake-up start at once. The wake-up is never later than the late policy makes up
-    /// for, and never later than `due` under strict.
+    /// All slots that are due at the wake-up start at once. The wake-up is at most so late that the late policy makes
+    /// up for the delay. Under strict it is never later than `due`.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -254,12 +259,13 @@ impl Drive for Pacer {
     }
 }
 
-/// Wakes a task when the schedule changes: when the rate or the late policy is changed, slots come back, the last slot
-/// of a schedule that ends is taken, or the pacer is resumed or closed. A pause wakes no task, because it only makes
-/// slots later.
+/// Wakes a task when the schedule changes: when the rate or the late policy is changed, when slots are given back,
+/// when the last slot of a schedule is claimed, or when the pacer is resumed or closed. A pause wakes no task, because
+/// it only makes slots later.
 ///
-/// A wake-up is only a hint to look again. No change is lost: a task that first calls [`set`](Watch::set) and then
-/// looks at the schedule is woken by every change that it has not seen. Each wake-up needs another call of `set`.
+/// A wake-up is only a hint to check the schedule again. No change is lost: a task that first calls
+/// [`set`](Watch::set) and then reads the schedule is woken by every change that it has not seen. Each wake-up needs
+/// another call of `set`.
 ///
 /// ```
 /// use nanopace::driver::Drive;
@@ -287,7 +293,7 @@ impl Drive for Pacer {
 #[derive(Debug)]
 pub struct Watch {
     pacer: Pacer,
-    /// No other watch has the same number.
+    /// The number that identifies this watch. It is unique within the pacer.
     number: u64,
 }
 

@@ -1,8 +1,8 @@
-//! The engine: a timeline, a clock and a way to pause, which together start operations. Pacers,
-//! lanes and claims are handles to one engine.
+//! Combines a timeline, a clock and a way to pause, and starts operations. Pacers, lanes and claims are handles to one
+//! engine.
 //!
 //! `start_claimed`, `start_next` and the like fill in a grant that their caller has made, and are never inlined. If
-//! they returned the grant, it would come back through memory, and the compiler would pass the grants of the hot path
+//! they returned the grant, it would be returned through memory, and the compiler would pass the grants of the hot path
 //! through the same memory.
 
 use crate::lease::Lease;
@@ -20,13 +20,13 @@ pub(crate) struct Engine {
     pub(crate) pausing: Pausing,
 }
 
-// A panic can interrupt only a reading of the clock. Under the lock, the clock is read before the schedule is changed.
-// A user's curve or recording must not panic.
+// A panic can interrupt only a reading of the clock: while the lock is held, the clock is read before the schedule is
+// changed. A user's curve or recording must not panic.
 impl UnwindSafe for Engine {}
 impl RefUnwindSafe for Engine {}
 
 impl Engine {
-    /// Starts the slot that has been claimed at `position`, or an earlier one that has come back.
+    /// Starts the slot that was claimed at `position`, or an earlier slot that was given back. Blocks until it is due.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_claimed(&self, position: u64, grant: &mut Grant) -> Result<(), Ended> {
@@ -35,7 +35,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot. On a bent stretch this is nearly as fast as the hot path.
+    /// Claims the next slot and starts it when it is due. On a bent stretch this is nearly as fast as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next(&self, grant: &mut Grant) -> Result<(), Ended> {
@@ -53,8 +53,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the slot that has been claimed at `position`, or an earlier one that has come back, if it is
-    /// due.
+    /// Starts the slot that was claimed at `position`, or an earlier slot that was given back, if it is due.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_claimed_if_due(
@@ -68,7 +67,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts the next slot if it is due. On a bent stretch this is nearly as fast as the hot path.
+    /// Claims and starts the next slot, if it is due. On a bent stretch this is nearly as fast as the hot path.
     #[cold]
     #[inline(never)]
     pub(crate) fn start_next_if_due(&self, grant: &mut Grant) -> Result<(), Refused> {
@@ -88,8 +87,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Starts only the slot that is held, or the next slot if none is held. A slot that can't start by `limit` stays
-    /// held. If the limit is `i64::MIN`, every slot that is not due now stays held.
+    /// Starts only the slots that are held, or the next slot if none are held. Slots that can't start by `limit` stay
+    /// held. If the limit is `i64::MIN`, all slots that are not due now stay held.
     pub(crate) fn start_kept(
         &self,
         held: &mut Option<Claimed>,
@@ -102,7 +101,7 @@ impl Engine {
         started.map_err(|(refused, _)| refused)
     }
 
-    /// Holds a caller back until its claimed slots are due, the schedule changes, or `limit` has come.
+    /// Pauses the caller until its claimed slots are due, the schedule changes, or the clock reaches `limit`.
     pub(crate) fn pause_kept(&self, claimed: Claimed, limit: i64) {
         if let Ok(plan) = self.timeline.plan(&claimed, &*self.clock)
             && !plan.is_due()
@@ -111,13 +110,13 @@ impl Engine {
         }
     }
 
-    /// Starts an operation as soon as it may start, or refuses.
+    /// Starts an operation as soon as it may start, or returns why it is refused.
     pub(crate) fn start(&self, attempt: Attempt) -> Result<Grant, Refused> {
         self.start_by(i64::MAX, attempt).map_err(|(refused, _)| refused)
     }
 
-    /// Starts an operation as soon as it may start, or refuses. At `limit` it refuses, too, and returns the slots that
-    /// the attempt keeps.
+    /// Starts an operation as soon as it may start, or refuses it. Also refuses it when the clock reaches `limit`.
+    /// With a refusal, returns the slots that the attempt keeps.
     fn start_by(
         &self,
         limit: i64,

@@ -1,11 +1,11 @@
-//! Errors. Their messages say what to do instead.
+//! Defines the errors. Their messages say what to do instead.
 
 use crate::Nanos;
 use std::fmt;
 use std::time::Duration;
 
 /// Implements `Error` and `Debug` for errors with a message. `Debug` prints the message, because Rust prints an error
-/// that `main` returns by `Debug`.
+/// that `main` returns with `Debug`.
 macro_rules! errors_by_text {
     ($($error:ty),+) => {$(
         impl std::error::Error for $error {}
@@ -21,10 +21,10 @@ pub(crate) use errors_by_text;
 
 errors_by_text!(RateError, StrictnessError, ShapeError, ShapeSyntaxError, Ended, Refused);
 
-/// An error shows at most this many characters of the input.
+/// The maximum number of characters of the input that an error message shows.
 const MOST_SHOWN: usize = 60;
 
-/// The input as an error shows it: a long string is cut.
+/// Returns the input as an error message shows it: long strings are truncated.
 pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -32,7 +32,7 @@ pub(crate) fn shown(text: &str) -> String {
     }
 }
 
-/// Why a number or a string is not a [`Rate`](crate::Rate). The message says what to write instead.
+/// The reason why a number or a string is not a [`Rate`](crate::Rate). The message says what to write instead.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -43,21 +43,21 @@ pub(crate) fn shown(text: &str) -> String {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RateError {
-    /// Zero operations, in any period.
+    /// A rate of zero operations per period.
     Zero,
     /// A rate below zero.
     Negative,
-    /// Not a number, or infinite.
+    /// A rate that is not a number (NaN), or is infinite.
     NotFinite,
-    /// More than 10 G per second, or an empty period.
+    /// A rate of more than 10 G per second, or with a period of zero length.
     TooFast,
-    /// Less than one per day.
+    /// A rate of less than one per day.
     TooSlow,
-    /// Not of the form COUNT/UNIT.
+    /// A string that does not have the form COUNT/UNIT.
     Syntax,
     /// An unknown unit of time.
     Unit(String),
-    /// More digits than can be stored exactly.
+    /// A number with more digits than can be stored exactly.
     TooManyDigits,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for RateError {
     }
 }
 
-/// Why a number or a string is not a [`Strictness`](crate::Strictness): it is not a number from 0 to 1000.
+/// The error for a number or a string that is not a [`Strictness`](crate::Strictness): a number from 0 to 1000.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StrictnessError;
 
@@ -86,7 +86,7 @@ impl fmt::Display for StrictnessError {
     }
 }
 
-/// Why a [`Shape`](crate::Shape) cannot be built. The message says what to do instead.
+/// The reason why a [`Shape`](crate::Shape) cannot be built. The message says what to do instead.
 ///
 /// ```
 /// use nanopace::{Rate, Shape};
@@ -98,26 +98,26 @@ impl fmt::Display for StrictnessError {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A part of zero duration.
+    /// A part of the shape has a duration of zero.
     Empty,
     /// The shape would last 2^63 ns or longer.
     TooLong,
     /// The shape would have 2^63 slots or more.
     TooManySlots,
-    /// More than 65536 parts, or more than 64 levels of nesting.
+    /// The shape has more than 65536 parts, or more than 64 levels of nesting.
     TooManyParts,
     /// A shape that never ends would be followed by another shape, repeated or reversed.
     Endless,
     /// A shape would be repeated zero times.
     NoTimes,
-    /// A ladder with fewer than two steps.
+    /// A ladder has fewer than two steps.
     TooFewSteps,
-    /// A table with fewer than two points, or whose first point is not at zero.
+    /// A table has fewer than two points, or its first point is not at time zero.
     TableStart,
-    /// A point of a table that is not later than the one before.
+    /// A point of a table is not later than the point before it. The field is the time of that point.
     TableOrder(Duration),
-    /// A curve that is not 0 at 0, is below zero, goes down, is not finite, or has too many slots,
-    /// at this moment.
+    /// The count of a custom curve is invalid: it is not 0 at time 0, is negative, decreases, is not finite, or is too
+    /// large. The field is the time at which that was found.
     Curve(Duration),
 }
 
@@ -138,7 +138,7 @@ impl fmt::Display for ShapeError {
     }
 }
 
-/// Why a string is not a [`Shape`](crate::Shape), and where the error is.
+/// The reason why a string is not a [`Shape`](crate::Shape), and the position of the error in the string.
 ///
 /// ```
 /// use nanopace::Shape;
@@ -166,7 +166,7 @@ impl ShapeSyntaxError {
         ShapeSyntaxError { column, message }
     }
 
-    /// The position of the error, in characters from 1 on.
+    /// Returns the position of the error in the string, in characters. The first character has position 1.
     ///
     /// ```
     /// use nanopace::Shape;
@@ -179,9 +179,9 @@ impl ShapeSyntaxError {
     }
 }
 
-/// Why no operation starts any more.
+/// The reason why no more operations start.
 ///
-/// It converts to the [`Refused`] with the same name.
+/// It converts to the [`Refused`] variant with the same name.
 ///
 /// ```
 /// use nanopace::{Ended, ManualClock, Pacer};
@@ -195,16 +195,16 @@ impl ShapeSyntaxError {
 /// assert_eq!(pacer.acquire(), Err(Ended::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// As wide as the words of a grant, so that a `Result` of a grant and this error is moved in whole words.
+// The enum is as wide as the words of a grant, so that a `Result` of a grant and this error is moved in whole words.
 #[repr(u64)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
     /// The pacer has been [closed](crate::Pacer::close).
     Closed,
-    /// The schedule has no slot left: after [`PacerBuilder::slots`](crate::PacerBuilder::slots) or
-    /// [`PacerBuilder::until`](crate::PacerBuilder::until), or where its [`Shape`](crate::Shape) or the recording that
-    /// it [replays](crate::Arrivals::replay) ends. A schedule that ended with its shape continues if another rate or
+    /// The schedule has no slot left. It ended with [`PacerBuilder::slots`](crate::PacerBuilder::slots), with
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until), with its [`Shape`](crate::Shape), or with the recording
+    /// that it [replays](crate::Arrivals::replay). A schedule that ended with its shape continues if another rate or
     /// shape is set.
     Finished,
 }
@@ -215,8 +215,8 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Why a slot was refused. The refused call has taken no slot. Only a [`Poller`](crate::Poller) keeps a slot that is
-/// not due.
+/// The reason why a call did not start a slot. A call that is refused claims no slot. The exceptions are a
+/// [`Poller`](crate::Poller) and a [`Claim`](crate::Claim), which keep a slot that is not due.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Refused};
@@ -234,15 +234,15 @@ impl fmt::Display for Ended {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// The pacer has been closed; it will never grant again.
+    /// The pacer has been closed. It will never grant another slot.
     Closed,
-    /// The schedule has no slot left, or fewer slots than the caller wants.
+    /// The schedule has no slot left, or fewer slots than the caller requested.
     Finished,
     /// The pacer is paused. It is not known when it will be resumed.
     Paused,
-    /// The next slot can start at this moment on the pacer's clock, by the current schedule.
+    /// No slot can start yet. By the current schedule, the next one can start at this time on the pacer's clock.
     NotUntil(Nanos),
-    /// More than 2^44 slots that are not due yet have been taken. Positions of later slots would wrap around.
+    /// More than 2^44 slots that are not due yet have been claimed. The positions of later slots would wrap around.
     TooFarAhead,
 }
 
@@ -261,7 +261,7 @@ impl fmt::Display for Refused {
 }
 
 impl Refused {
-    /// The reason to refuse a single slot to a caller without a deadline.
+    /// Returns the reason for a caller without a deadline that requested one slot.
     pub(crate) fn for_good(self) -> Ended {
         match self {
             Refused::Finished => Ended::Finished,

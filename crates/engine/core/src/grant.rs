@@ -1,13 +1,13 @@
-//! The grant that `acquire` returns.
+//! Defines the grant that `acquire` returns.
 
 use crate::Nanos;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// A slot that may start now: which one it is, when it was intended to start, and how late it is.
+/// A slot that may start now. A grant contains the number of the slot, its intended start and its actual start.
 ///
-/// A `Copy` value of three words. Moments are [`Nanos`] on the pacer's clock.
+/// A grant is a `Copy` value of three words. Times are [`Nanos`] on the pacer's clock.
 ///
 /// The *response time* of an operation is its end minus its intended start. It includes the wait time, and therefore
 /// every stall of the target. The *service time*, its end minus its actual start, leaves those stalls out: reporting it
@@ -33,8 +33,8 @@ pub struct Grant {
     slot: u64,
 }
 
-/// A moment, doubled and made odd, so that it is never zero. A `Result` of a grant is then no
-/// larger than a grant.
+/// A time in nanoseconds, stored as 2t + 1 so that it is never zero. A `Result` of a grant is therefore no larger than
+/// a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(NonZeroU64);
 
@@ -57,35 +57,36 @@ impl Default for Stamp {
 }
 
 impl Grant {
-    /// A grant that has yet to be filled in.
+    /// A placeholder for a grant, which the callee overwrites.
     pub(crate) const NONE: Grant =
         Grant { intended_ns: 0, start: Stamp(NonZeroU64::MIN), slot: u64::MAX };
 
-    /// Both moments are within the range of [`Nanos`].
+    /// Creates a grant. Both times must be within the range of [`Nanos`].
     #[inline]
     pub(crate) fn new(intended_ns: u64, start: Stamp, slot: u64) -> Grant {
         Grant { intended_ns, start, slot }
     }
 
-    /// A grant with these moments of the schedule.
+    /// Creates a grant from two signed times of the schedule.
     pub(crate) fn at(intended: i64, start: i64, slot: u64) -> Grant {
         let nanos = |moment| Nanos::from_signed(moment).as_nanos();
         Grant::new(nanos(intended), Stamp::new(nanos(start)), slot)
     }
 
-    /// The slot's number in the whole load, counted from 0. Derive the operation from it: its request, its row of data
-    /// or its random numbers. A row of slots has the number of its first slot, and a grant of no slots
-    /// ([`acquire_many`](crate::Pacer::acquire_many) with zero) has `u64::MAX`.
+    /// Returns the slot's number in the whole load, counted from 0. You can choose the operation by this number: its
+    /// request, its row of data or its random numbers. If several slots were claimed at once, this is the number of
+    /// the first one. A grant of no slots ([`acquire_many`](crate::Pacer::acquire_many) with zero) has the number
+    /// `u64::MAX`.
     ///
     /// No two grants of a load have the same number, whichever call, lane, claim or process they come from. All
-    /// [shards](crate::Shard) of a load together, and all nodes of a fleet, have each number once. Slots are numbered
-    /// in the order of their intended starts. On a curve, the starts of two slots that are closer than a nanosecond may
-    /// be in the opposite order, a nanosecond apart.
+    /// [shards](crate::Shard) of a load together, and all nodes of a fleet together, have each number once. Slots are
+    /// numbered in the order of their intended starts. The exception is two slots on a curve whose exact starts are
+    /// less than a nanosecond apart: their intended starts may be in the opposite order, a nanosecond apart.
     ///
-    /// The number counts slots, and not time: after [`set_rate`](crate::Pacer::set_rate),
-    /// [`set_shape`](crate::Pacer::set_shape) or a pause the next slot has the next number, whenever it starts. A slot
-    /// that was [skipped](crate::PacerBuilder::skip_later_than) has a number too, which no grant has. So numbers have
-    /// gaps where slots were skipped or belong to another process.
+    /// The number counts slots and does not depend on time: after [`set_rate`](crate::Pacer::set_rate),
+    /// [`set_shape`](crate::Pacer::set_shape) or a pause, the next slot has the next number, whenever it starts. A
+    /// slot that was [skipped](crate::PacerBuilder::skip_later_than) also has a number, which no grant has. The
+    /// numbers of grants therefore have gaps where slots were skipped or belong to another process.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Shard};
@@ -112,17 +113,19 @@ impl Grant {
         self.slot
     }
 
-    /// How late the operation starts: actual start minus intended start, never negative.
+    /// Returns how late the operation starts: actual start minus intended start. The result is never negative.
     ///
     /// It is never more than the true wait time. It is exact if a late policy is set: a strictness other than 0, a
-    /// maximum backlog, or a limit beyond which slots are skipped. The exception is a slot of a backlog that spans more
-    /// than 1024 changes of the rate.
+    /// maximum backlog, or a limit beyond which slots are skipped. The exception is a slot of a backlog that spans
+    /// more than 1024 changes of the rate.
     ///
-    /// Without a late policy, slots that are due may be granted on a reading of the clock that was made for an earlier
-    /// slot. One reading serves as many slots as callers take within 10 us at their measured pace, and at most 2048. So
-    /// while callers keep their pace, a wait time is at most some 10 us too short. If they stop right after a grant,
-    /// the next few slots of that reading do not show the stop: at most 2048, or as many as had been taken within 10
-    /// us. Slots that are taken 10 us apart or more have a reading each. [`Pacer::acquire`](crate::Pacer::acquire) uses
+    /// Without a late policy, slots that are due may be granted with a reading of the clock that was taken for an
+    /// earlier slot. One reading serves at most 2048 slots, and no more than callers claim within 10 us at their
+    /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If
+    /// they stop right after a grant, the next slots with that reading do not show the stop: at most 2048 slots, or as
+    /// many as had been claimed within 10 us. Slots that are claimed 10 us or more apart have a clock reading each.
+    /// [`Pacer::acquire`](crate::Pacer::acquire) uses the pace of all its callers together, and a
+    /// [`Lane`](crate::Lane) uses its own pace.
     /// the pace of all its callers together, and a [`Lane`](crate::Lane) its own pace.
     ///
     /// ```
@@ -142,7 +145,7 @@ impl Grant {
         Duration::from_nanos(self.wait_nanos())
     }
 
-    /// [`wait_time`](Grant::wait_time) in nanoseconds, for histograms.
+    /// Returns [`wait_time`](Grant::wait_time) in nanoseconds, for histograms.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -160,9 +163,9 @@ impl Grant {
         self.start.nanos().saturating_sub(self.intended_ns)
     }
 
-    /// When the schedule says that the operation starts.
+    /// Returns the time at which the operation starts according to the schedule.
     ///
-    /// It is final: later changes of the rate, pauses and policies do not move it.
+    /// This time is final: later changes of the rate, pauses and policies do not move it.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -183,9 +186,9 @@ impl Grant {
         Nanos::from_nanos(self.intended_ns)
     }
 
-    /// When the operation was allowed to start: intended start plus wait time. With a [sleep
-    /// threshold](crate::PacerBuilder::sleep_threshold) it may be before the intended start, by
-    /// less than the threshold.
+    /// Returns the time at which the operation was allowed to start: intended start plus wait time. With a [sleep
+    /// threshold](crate::PacerBuilder::sleep_threshold), the actual start may be before the intended start, by less
+    /// than the threshold.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -205,10 +208,10 @@ impl Grant {
         Nanos::from_nanos(self.start.nanos())
     }
 
-    /// The response time of an operation that was complete at `end`: completion minus intended
-    /// start. Zero if `end` is earlier than that.
+    /// Returns the response time of an operation that completed at `end`: `end` minus intended start. Returns zero if
+    /// `end` is earlier than the intended start.
     ///
-    /// Take `end` from [`Pacer::now`](crate::Pacer::now).
+    /// Read `end` from [`Pacer::now`](crate::Pacer::now).
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -231,9 +234,9 @@ impl Grant {
         end - self.intended_start()
     }
 
-    /// The service time of an operation that was complete at `end`: completion minus actual start. Zero if `end` is
-    /// earlier than that. A service time hides the stalls of the target, so report the
-    /// [`response_time`](Grant::response_time), which is service time plus wait time.
+    /// Returns the service time of an operation that completed at `end`: `end` minus actual start. Returns zero if
+    /// `end` is earlier than the actual start. A service time hides the stalls of the target. Report the
+    /// [`response_time`](Grant::response_time) instead, which is service time plus wait time.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

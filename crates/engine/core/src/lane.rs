@@ -1,19 +1,21 @@
-//! One worker's handle to a pacer, which takes slots in runs.
+//! Provides one worker's handle to a pacer, which claims slots in runs.
 
 use crate::engine::Engine;
 use crate::timeline::{Attempt, Block, LaneRun, Pace, Run};
 use crate::{Ended, Grant, Pacer, Refused};
 use std::sync::Arc;
 
-/// One worker's handle to a [`Pacer`]. Make one in each worker thread, with [`Pacer::lane`].
+/// One worker's handle to a [`Pacer`]. Create one in each worker thread with [`Pacer::lane`].
 ///
-/// A lane whose slots are late takes a *run* of them at once, all of them due: as many as it starts within 10 us at its
-/// own pace, and at most 2048. It grants them without accessing anything that other threads write. A lane whose
-/// operations take 10 us or longer takes its slots one by one, so that no slot waits for a slow operation while another
-/// worker could start it. Under a late policy every lane takes its slots one by one.
+/// A lane whose slots are late claims a *run* of slots at once, all of them due. The length of a run is the number of
+/// slots that the lane starts within 10 us at its own pace, and at most 2048. The lane grants these slots without
+/// accessing data that other threads write. A lane whose operations take 10 us or longer claims its slots one by one,
+/// so that no slot waits for a slow operation while another worker could start it. Under a late policy every lane
+/// claims its slots one by one.
 ///
-/// The slots that a lane has not started go back, and are handed out again, when it is dropped, when
-/// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed.
+/// The lane gives back the claimed slots that it has not started when it is dropped, when
+/// [`give_back`](Lane::give_back) is called, and when it acquires after the schedule has changed. Slots that are given
+/// back are handed out again.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -37,19 +39,19 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Lane {
     pacer: Pacer,
-    /// Slots that the lane has taken, all of them due.
+    /// Claimed slots that have not started, all of them due.
     run: Run,
-    /// Slots that the lane has taken where slots lie unevenly. The block has slots only while the run has none.
+    /// Claimed slots of a schedule with uneven spacing. The block has slots only while the run has none.
     block: Option<Box<Block>>,
-    /// The number of slots in the run or block when it was taken.
+    /// The number of slots in the run or block when it was claimed.
     taken: u64,
-    /// The range of the run, which the timeline reads.
+    /// The range of the run, shared with the timeline, which reads it.
     held: Arc<LaneRun>,
     pace: Pace,
 }
 
 impl Pacer {
-    /// A handle for one worker, which takes slots that are due in runs.
+    /// Returns a lane: a handle for one worker, which claims slots that are due in runs.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -74,12 +76,12 @@ impl Lane {
         Lane { pacer, run: Run::default(), block: None, taken: 0, held, pace: Pace::default() }
     }
 
-    /// Takes the next slot, blocks until its intended start, and returns how late it is, as [`Pacer::acquire`] does.
+    /// Claims the next slot, blocks until its intended start, and returns the grant, as [`Pacer::acquire`] does.
     ///
-    /// Granting a slot of a run that has been taken already costs no atomic addition.
+    /// Granting a slot of a run that the lane already holds costs no atomic addition.
     ///
     /// # Errors
-    /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left.
+    /// Returns [`Ended`] as soon as the pacer is closed or its schedule has no slot left.
     ///
     /// # Examples
     /// ```
@@ -106,7 +108,7 @@ impl Lane {
         Ok(grant)
     }
 
-    /// Takes the next slot if it is due now, as [`Pacer::try_acquire`] does.
+    /// Starts the next slot if it is due now, as [`Pacer::try_acquire`] does.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -119,7 +121,7 @@ impl Lane {
     /// ```
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
+    /// Returns [`Refused::NotUntil`], [`Refused::Paused`], [`Refused::Finished`] or [`Refused::Closed`].
     #[inline]
     pub fn try_acquire(&mut self) -> Result<Grant, Refused> {
         if let Some(grant) = self.run.next(self.pacer.0.timeline.version()) {
@@ -130,9 +132,9 @@ impl Lane {
         Ok(grant)
     }
 
-    /// Gives back the slots that the lane has taken and not started.
+    /// Gives back the slots that the lane has claimed and not started.
     ///
-    /// Call it before a long time without acquiring, so that other workers can start those slots.
+    /// Call this method before a long time without acquiring, so that other workers can start those slots.
     ///
     /// # Examples
     /// ```
@@ -166,7 +168,7 @@ impl Lane {
         }
     }
 
-    /// The pacer that this lane belongs to.
+    /// Returns the pacer that this lane belongs to.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -182,7 +184,7 @@ impl Lane {
         &self.pacer
     }
 
-    /// The path for a lane whose run is empty.
+    /// Acquires a slot when the run of the lane is empty.
     #[cold]
     #[inline(never)]
     fn acquire_slowly(&mut self, grant: &mut Grant) -> Result<(), Ended> {
@@ -203,7 +205,8 @@ impl Lane {
         self.start(Attempt::if_due(1), grant)
     }
 
-    /// The next slot that the lane has taken, if there is one and the schedule has not changed.
+    /// Returns the next slot of the lane's run or block. Returns `None` if the lane holds no slot or the schedule has
+    /// changed.
     #[inline]
     fn next_taken(&mut self) -> Option<Grant> {
         let version = self.pacer.0.timeline.version();
@@ -221,18 +224,18 @@ impl Lane {
         Ok(())
     }
 
-    /// Takes slots, and starts the first of them.
+    /// Claims slots, and starts the first of them.
     fn take(&mut self) -> Option<Grant> {
         self.take_run().or_else(|| self.take_block())?;
         let grant = self.next_taken();
         if grant.is_none() {
-            // The schedule has changed since.
+            // The schedule has changed since the claim.
             self.give_back();
         }
         grant
     }
 
-    /// None if no slot is due, or the decision needs the lock.
+    /// Claims a run. Returns `None` if no slot is due, or if the decision needs the lock.
     fn take_run(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         let (run, read_at) = timeline.claim_run(self.pace, &self.held, &**clock)?;
@@ -240,7 +243,7 @@ impl Lane {
         Some(())
     }
 
-    /// Takes a block, which is allocated on first use.
+    /// Claims a block, which is allocated on first use.
     fn take_block(&mut self) -> Option<()> {
         let Engine { timeline, clock, .. } = &*self.pacer.0;
         if !timeline.has_blocks() {

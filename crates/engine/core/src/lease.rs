@@ -1,11 +1,12 @@
-//! Leases: which slots of a load a process has for a limited time.
+//! Defines leases: ranges of a load, with the slots of each range that belong to a process.
 
 use crate::Shard;
 
-/// A stretch of a load, and this process's slots on that stretch, for [`Drive::lease`](crate::driver::Drive::lease).
-///
-/// It begins where the lease before it in the list ends. The first one begins at the slot that is passed to
+/// A range of slots of a load, and this process's share of the range, for
 /// [`Drive::lease`](crate::driver::Drive::lease).
+///
+/// The range begins where the previous lease in the list ends. The range of the first lease begins at the slot that is
+/// passed to [`Drive::lease`](crate::driver::Drive::lease).
 ///
 /// ```
 /// use nanopace::driver::{Drive, Lease, leased};
@@ -26,21 +27,21 @@ use crate::Shard;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The first slot that is no longer part of the stretch, by its number in the whole load.
+    /// The end of the range, exclusive, as a slot number in the whole load.
     pub(crate) until: u64,
-    /// The share that is leased; none if no slot is.
+    /// The share of the range that is leased. `None` if no slot is leased.
     pub(crate) shard: Option<Shard>,
 }
 
 impl Lease {
-    /// The slots of `shard` before the slot with the number `until` in the whole load, which is not
-    /// one of them.
+    /// Leases the slots of `shard` up to the slot with the number `until` in the whole load. Slot `until` is not
+    /// included.
     #[must_use]
     pub fn of(shard: Shard, until: u64) -> Lease {
         Lease { until, shard: Some(shard) }
     }
 
-    /// A stretch before the slot with the number `until` in which this process has no slot.
+    /// Leases no slot up to the slot with the number `until` in the whole load.
     #[must_use]
     pub fn nothing(until: u64) -> Lease {
         Lease { until, shard: None }

@@ -1,4 +1,4 @@
-//! The account of the schedule's time and slots, and other counters.
+//! Reports the account of the schedule's time and slots, and other counters.
 
 use crate::nanos::duration;
 use crate::timeline::Totals;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Accounts for every nanosecond of the schedule: `elapsed = allocated + idle + waiting + backlog`.
 ///
-/// The account is exact while no thread takes slots. While threads take slots, it is exact to within one claim for each
-/// thread, and a lane may claim many slots that are due at once.
+/// The account is exact while no thread claims slots. While threads claim slots, it is off by at most one claim for
+/// each thread, and a claim of a lane can contain many slots that are due.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Strictness};
@@ -29,7 +29,7 @@ use std::time::Duration;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Under a burst ratio time is owed instead of forfeited:
+/// Under a burst ratio, time is owed instead of forfeited:
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Strictness};
@@ -53,25 +53,25 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// Schedule time since the start: the clock's time, less the time that the pacer was paused. It stops when the
-    /// schedule has ended.
+    /// The schedule time since the start: the clock's time, minus the time during which the pacer was paused. It stops
+    /// when the schedule has ended.
     pub elapsed: Duration,
-    /// Time that was used by slots, up to now.
+    /// The time of the slots that have been claimed or skipped, up to now.
     pub allocated: Duration,
-    /// Time that a policy has forfeited. It is never paid back.
+    /// The time that a late policy has forfeited. It is never made up for.
     pub idle: Duration,
-    /// Time that is owed under a burst ratio. It is paid back at the speed of that ratio.
+    /// The time that is owed under a burst ratio. It is made up for at the speed of that ratio.
     pub waiting: Duration,
-    /// Time of slots that are due and not yet claimed, or were claimed and given back.
+    /// The time of slots that are due and not claimed. Slots that were claimed and given back count as not claimed.
     pub backlog: Duration,
-    /// Slots that were taken, whether they have started or are held back until they do. Slots that
-    /// were given back or skipped are not included.
+    /// The number of slots that have been claimed, whether they have started or are not yet due. Slots that were given
+    /// back or skipped are not included.
     pub granted: u64,
-    /// Slots that were skipped because they were too late.
+    /// The number of slots that were skipped because they were too late.
     pub skipped: u64,
-    /// Slots that are due and not yet claimed, or were claimed and given back. On a shape, a slot can be included here
-    /// 1 ns before it can be claimed. A [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead of
-    /// those that are in use.
+    /// The number of slots that are due and not claimed. Slots that were claimed and given back count as not claimed.
+    /// On a shape, a slot can be included 1 ns before it can be claimed. For a [recording](crate::Arrivals::replay),
+    /// the number includes at most the 2^20 slots after those that are in use.
     pub backlog_slots: u64,
 }
 
@@ -91,7 +91,7 @@ impl From<Totals> for Ledger {
     }
 }
 
-/// Counters of a pacer's callers, besides the [`Ledger`]. Reading them takes no lock.
+/// Counters of a pacer's callers that the [`Ledger`] does not include. Reading them takes no lock.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer};
@@ -113,9 +113,9 @@ impl From<Totals> for Ledger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Operations that started before their intended start. Each was early by less than the [sleep
+    /// The number of operations that started before their intended start. Each was early by less than the [sleep
     /// threshold](crate::PacerBuilder::sleep_threshold), so without a threshold the number is zero.
     pub early_starts: u64,
-    /// How long callers have spun under [`Pause::Hybrid`](crate::Pause::Hybrid), added up over all callers.
+    /// The total time that all callers have spun under [`Pause::Hybrid`](crate::Pause::Hybrid).
     pub spun: Duration,
 }

@@ -1,4 +1,4 @@
-//! The pacer, from which callers take slots. Its other files change its load and query its state.
+//! Defines the pacer, from which callers claim slots. Its submodules change the pacer's load and query its state.
 
 mod changes;
 mod queries;
@@ -9,21 +9,20 @@ use crate::{Ended, Grant, Nanos, Refused};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the intended start of the next slot, and returns how
-/// late it is.
+/// Paces operations: each [`acquire`](Pacer::acquire) blocks until the intended start of the next slot, and returns a
+/// grant that contains how late the start is.
 ///
-/// Clones are handles to the same pacer. Every method takes a shared reference and works from any
-/// number of threads. No method panics. A worker that starts many operations is fastest with a
-/// [`Lane`](crate::Lane) of its own.
+/// Clones are handles to the same pacer. Every method takes a shared reference and can be called from any number of
+/// threads. No method panics. A worker that starts many operations is fastest with its own [`Lane`](crate::Lane).
 ///
 /// Most callers need only `acquire`. [`try_acquire`](Pacer::try_acquire) never blocks.
-/// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline)
-/// give up after a while. [`acquire_many`](Pacer::acquire_many) takes several slots for one
-/// operation. [`claim`](Pacer::claim) takes a slot and leaves the pausing to you.
+/// [`acquire_timeout`](Pacer::acquire_timeout) and [`acquire_deadline`](Pacer::acquire_deadline) limit the waiting
+/// time. [`acquire_many`](Pacer::acquire_many) claims several slots for one operation. [`claim`](Pacer::claim) claims
+/// a slot and leaves the pausing to you.
 ///
-/// The schedule follows the rate and not the target: an *open loop*. Response times are measured from the intended
-/// start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). A
-/// [`Strictness`](crate::Strictness) sets what a late start does to the slots after it.
+/// The schedule depends on the rate and not on the target: an *open loop*. Response times are measured from the
+/// intended start, which avoids *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). A
+/// [`Strictness`](crate::Strictness) sets how a late start affects the slots after it.
 ///
 /// ```
 /// use nanopace::{Pacer, Rate};
@@ -41,14 +40,15 @@ use std::time::Duration;
 pub struct Pacer(pub(crate) Arc<Engine>);
 
 impl Pacer {
-    /// Takes the next slot, blocks until its intended start, and returns how late it is.
+    /// Claims the next slot, blocks until its intended start, and returns its grant, which contains how late the start
+    /// is.
     ///
     /// A slot that is known to be due costs one atomic addition and no reading of the clock. If a late policy is set,
-    /// each start is judged on its own reading, under a lock.
+    /// each start has its own clock reading and acquires a lock.
     ///
     /// # Errors
-    /// [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep wake up and
-    /// get this error, too.
+    /// Returns [`Ended`] as soon as the pacer is closed or its schedule has no slot left. Callers that are asleep wake
+    /// up and get this error, too.
     ///
     /// # Examples
     /// ```
@@ -83,18 +83,17 @@ impl Pacer {
         Ok(grant)
     }
 
-    /// Takes the next `n` slots as one operation, for operations that are weighed in bytes, rows or
-    /// requests.
+    /// Claims the next `n` slots as one operation and blocks until it may start. Use it for operations that are
+    /// weighed in bytes, rows or requests.
     ///
-    /// The operation starts at the intended start of the first slot, and the next caller's slot comes `n` intervals
+    /// The operation starts at the intended start of the first slot, and the next caller's slot follows `n` intervals
     /// later. A row of two or more slots never includes slots that were given back: those are left to other callers.
-    /// One slot is the same as [`acquire`](Pacer::acquire). Zero slots takes nothing, and starts now even while the
-    /// pacer is paused.
+    /// With `n` = 1, this method does the same as [`acquire`](Pacer::acquire). With `n` = 0, it claims no slot and
+    /// returns now, even while the pacer is paused.
     ///
     /// # Errors
-    /// [`Refused::Closed`]. [`Refused::Finished`] if the schedule has fewer slots left.
-    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet
-    /// have been taken already.
+    /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or
+    /// [`Refused::TooFarAhead`] if more than 2^44 slots that are not due yet have been claimed already.
     ///
     /// # Examples
     /// ```
@@ -126,12 +125,12 @@ impl Pacer {
         Ok(self.0.timeline.start_now(&*self.0.clock))
     }
 
-    /// Takes the next slot if it is due now. Otherwise takes nothing, and returns when the slot can be granted. Never
-    /// blocks.
+    /// Starts the next slot if it is due now. Otherwise claims no slot, and returns the time at which the slot can be
+    /// granted. Never blocks.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] with that moment on the pacer's clock, [`Refused::Paused`],
-    /// [`Refused::Finished`] or [`Refused::Closed`].
+    /// Returns [`Refused::NotUntil`] with that time on the pacer's clock, [`Refused::Paused`], [`Refused::Finished`]
+    /// or [`Refused::Closed`].
     ///
     /// # Examples
     /// ```
@@ -162,8 +161,8 @@ impl Pacer {
         Ok(grant)
     }
 
-    /// Takes the next `n` slots as one operation if the first of them is due now, as
-    /// [`acquire_many`](Pacer::acquire_many) does; otherwise takes nothing.
+    /// Starts the next `n` slots as one operation if the first of them is due now, as
+    /// [`acquire_many`](Pacer::acquire_many) does. Otherwise claims no slot. Never blocks.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -175,7 +174,7 @@ impl Pacer {
     /// ```
     ///
     /// # Errors
-    /// As [`try_acquire`](Pacer::try_acquire), and [`Refused::TooFarAhead`] as `acquire_many`.
+    /// Returns the errors of [`try_acquire`](Pacer::try_acquire), or [`Refused::TooFarAhead`] as `acquire_many` does.
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<Grant, Refused> {
         match n {
@@ -185,13 +184,13 @@ impl Pacer {
         }
     }
 
-    /// Like [`acquire`](Pacer::acquire), but gives up if the slot can't start within `timeout` from
+    /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start within `timeout` from
     /// now.
     ///
-    /// A timeout of zero grants a slot that is due now and refuses everything else.
+    /// With a timeout of zero, it grants only a slot that is due now.
     ///
     /// # Errors
-    /// As [`acquire_deadline`](Pacer::acquire_deadline).
+    /// Returns the errors of [`acquire_deadline`](Pacer::acquire_deadline).
     ///
     /// # Examples
     /// ```
@@ -214,15 +213,15 @@ impl Pacer {
         self.acquire_deadline(self.now() + timeout)
     }
 
-    /// Like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a
-    /// moment on the pacer's clock.
+    /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
+    /// the pacer's clock.
     ///
-    /// It gives up as soon as the slot can't start in time: at once, or after a change of the rate. Then it has taken
-    /// nothing. A slot that is due now is granted, even if the deadline has passed.
+    /// It gives up as soon as the slot can certainly not start in time: at once, or after a change of the rate.
+    /// In that case it has claimed no slot. A slot that is due now is granted, even if the deadline has passed.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer is still
-    /// paused at the deadline.
+    /// Returns [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer
+    /// is still paused at the deadline.
     ///
     /// # Examples
     /// ```

@@ -1,18 +1,18 @@
-//! A poller: takes one slot at a time, for callers that pause in their own way.
+//! Provides a poller: a handle that claims one slot at a time, for callers that pause in their own way.
 
 use crate::timeline::{Claimed, NotGranted};
 use crate::{Grant, Pacer, Refused};
 use std::time::Duration;
 
-/// Starts one slot after the other for a caller that must not block: an event loop, a runtime with its own timers,
-/// another language.
+/// Starts slots one after the other for a caller that must not block, such as an event loop, a runtime with its own
+/// timers, or code in another language.
 ///
-/// A poller has at most one slot. If the slot is due, [`poll`](Poller::poll) starts it. Otherwise the poller keeps the
-/// slot, and `poll` returns when it is due. So the caller does not lose its place while it does something else. A slot
-/// that is due costs as much as with [`Pacer::acquire`]. Nothing is allocated for a slot.
+/// A poller holds at most one slot. If the slot is due, [`poll`](Poller::poll) starts it. Otherwise the poller keeps
+/// the slot, and `poll` returns the time at which it is due. The caller therefore keeps its slot while it does
+/// something else. A slot that is due costs as much as with [`Pacer::acquire`]. No memory is allocated for a slot.
 ///
-/// Like a [`Claim`](crate::Claim), a poller keeps its slot even if an earlier slot is given back meanwhile. When the
-/// poller is dropped, its slot goes back and another caller gets it.
+/// Like a [`Claim`](crate::Claim), a poller keeps its slot even if another caller gives an earlier slot back. When the
+/// poller is dropped, its slot is given back and another caller gets it.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Rate, Refused};
@@ -40,7 +40,8 @@ pub struct Poller {
 }
 
 impl Pacer {
-    /// A poller, which starts one slot after the other without blocking. It has no slot until it is first polled.
+    /// Returns a poller, which starts slots one after the other without blocking. It holds no slot until it is first
+    /// polled.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};
@@ -59,15 +60,16 @@ impl Pacer {
 }
 
 impl Poller {
-    /// Starts the poller's slot if it is due. A poller without a slot takes the next one first. A slot that is not due
-    /// stays with the poller. Never blocks.
+    /// Starts the poller's slot if it is due. A poller without a slot first claims the next one. The poller keeps a
+    /// slot that is not due. Never blocks.
     ///
-    /// Poll again after a change of the schedule: the slot may be due sooner. [`Watch`](crate::driver::Watch) reports
+    /// Poll again after a change of the schedule: the slot may be due earlier. [`Watch`](crate::driver::Watch) reports
     /// changes.
     ///
     /// # Errors
-    /// [`Refused::NotUntil`] and [`Refused::Paused`]: the poller keeps its slot. [`Refused::Closed`] and
-    /// [`Refused::Finished`]: it has no slot any more.
+    /// Returns [`Refused::NotUntil`] or [`Refused::Paused`] if the slot cannot start now; the poller keeps the slot.
+    /// Returns [`Refused::Closed`] or [`Refused::Finished`] if the poller's slot can no longer start; the poller then
+    /// holds no slot.
     ///
     /// # Examples
     /// ```
@@ -97,14 +99,14 @@ impl Poller {
         Ok(grant)
     }
 
-    /// Blocks until the poller's slot starts, but no longer than about `timeout`. A poller without a slot takes the
-    /// next one first, as [`Pacer::acquire`] does. After a timeout the poller keeps its slot.
+    /// Blocks until the poller's slot starts, but no longer than about `timeout`. A poller without a slot first claims
+    /// the next one, as [`Pacer::acquire`] does. After a timeout the poller keeps its slot.
     ///
-    /// For callers that have to check for something now and then, such as a signal or a request to stop: they call it
-    /// in a loop. [`Pacer::acquire_timeout`], in contrast, takes no slot that is due after its timeout.
+    /// Call this method in a loop if the caller has to check periodically for an event, such as a signal or a request
+    /// to stop. [`Pacer::acquire_timeout`], in contrast, claims no slot that is due after its timeout.
     ///
     /// # Errors
-    /// As [`poll`](Poller::poll).
+    /// Returns the errors of [`poll`](Poller::poll).
     ///
     /// # Examples
     /// ```
@@ -136,7 +138,7 @@ impl Poller {
         Ok(grant)
     }
 
-    /// The hot path. It takes a slot if it has none.
+    /// The hot path: claims a slot if the poller holds none, and starts it if it is known to be due.
     #[inline]
     fn start_if_known_to_be_due(&mut self) -> Option<Grant> {
         if self.held.is_some() {
@@ -146,7 +148,8 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Returns the grant, or keeps a claimed slot that is not known to be due.
+    /// Returns the grant of a slot that has started. Keeps a claimed slot that is not known to be due, and returns
+    /// `None`.
     #[inline]
     fn started(&mut self, tried: Result<Grant, NotGranted>) -> Option<Grant> {
         match tried {
@@ -169,7 +172,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Starts the next slot on a bent stretch, in a way that is nearly as short as the hot path.
+    /// Starts the next slot on a bent stretch. This path is nearly as short as the hot path.
     fn start_on_bent(&mut self) -> Option<Grant> {
         if self.held.is_some() {
             return None;
@@ -178,7 +181,7 @@ impl Poller {
         self.started(tried)
     }
 
-    /// Gives back the poller's slot, if it has one: another caller gets the slot.
+    /// Gives back the poller's slot, if it holds one. Another caller gets the slot.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Rate};

@@ -1,59 +1,59 @@
-//! Positions: the axis that slots lie on.
+//! Defines positions: the axis on which slots are placed.
 //!
-//! Every slot is [`SLOT`] ticks long, whatever the rate is. The rate only sets how long a tick lasts. So a slot's
-//! position is its number times [`SLOT`] and never changes. Positions wrap around, and are compared by their
+//! Every slot is [`SLOT`] ticks long at every rate. The rate only sets how long a tick lasts. A slot's position is
+//! therefore its number times [`SLOT`] and never changes. Positions wrap around, and are compared by their
 //! differences.
 
 use std::collections::BTreeMap;
 
-/// Ticks per slot: a change of rate splits an interval with a resolution of 2^-16.
+/// The number of ticks of a slot. A change of the rate splits an interval with a resolution of 2^-16.
 pub(crate) const SLOT: u64 = 1 << 16;
 
-/// How far a line reaches from its anchor, in ticks: 2^46 slots. Differences are unambiguous only up to half of all
-/// positions, which is twice this.
+/// The maximum distance of a line from its anchor, in ticks: 2^46 slots. Differences of positions are unambiguous only
+/// up to half of all positions, which is twice this distance.
 pub(crate) const REACH: i64 = 1 << 62;
 
-/// How late or early slots may be on the schedule, in ticks: 2^44 slots.
+/// The maximum time by which slots may be late or early on the schedule, in ticks: 2^44 slots.
 pub(crate) const RANGE: i64 = REACH / 4;
 
-/// How far position `b` lies after position `a`, in ticks; negative if `b` lies before `a`.
+/// Returns the distance from position `a` to position `b`, in ticks. It is negative if `b` lies before `a`.
 pub(crate) const fn ticks_between(a: u64, b: u64) -> i64 {
     b.wrapping_sub(a).cast_signed()
 }
 
-/// The position `slots` slots after `position`.
+/// Returns the position that lies `slots` slots after `position`.
 pub(crate) const fn after(position: u64, slots: u64) -> u64 {
     position.wrapping_add(slots.wrapping_mul(SLOT))
 }
 
-/// The position of the slot before the one at `position`.
+/// Returns the position of the slot before the one at `position`.
 pub(crate) const fn before(position: u64) -> u64 {
     position.wrapping_sub(SLOT)
 }
 
-/// The first slot after `position`.
+/// Returns the position of the first slot after `position`.
 pub(crate) const fn first_after(position: u64) -> u64 {
     (position | (SLOT - 1)).wrapping_add(1)
 }
 
-/// The number of slots from `start` to `end`, which are positions of slots; none if `end` is not
-/// after `start`.
+/// Returns the number of slots from `start` to `end`, which are positions of slots. Returns zero if `end` is not after
+/// `start`.
 pub(crate) const fn slots_between(start: u64, end: u64) -> u64 {
     let ticks = ticks_between(start, end);
     if ticks > 0 { ticks.unsigned_abs() / SLOT } else { 0 }
 }
 
-/// The later of two positions.
+/// Returns the later of two positions.
 pub(crate) const fn later(a: u64, b: u64) -> u64 {
     if ticks_between(a, b) > 0 { b } else { a }
 }
 
-/// The earlier of two positions.
+/// Returns the earlier of two positions.
 pub(crate) const fn earlier(a: u64, b: u64) -> u64 {
     if ticks_between(a, b) > 0 { a } else { b }
 }
 
-/// The last entry at `to` or before it, where positions wrap around.
+/// Returns the last entry whose key is at or before `to`, in the order of positions, which wrap around.
 pub(crate) fn last_up_to<T>(map: &BTreeMap<u64, T>, to: u64) -> Option<(&u64, &T)> {
     let found = map.range(..=to).next_back().or_else(|| map.last_key_value());
     found.filter(|(start, _)| ticks_between(**start, to) >= 0)

@@ -1,4 +1,4 @@
-//! Rates: operations per period, as exact fractions.
+//! Represents rates, operations per period, as exact fractions.
 
 mod parse;
 
@@ -10,11 +10,10 @@ use crate::scale::Scale;
 use std::fmt;
 use std::time::Duration;
 
-/// A rate: a whole number of operations in a whole number of nanoseconds, kept as an exact
-/// fraction.
+/// A rate: a whole number of operations in a whole number of nanoseconds, stored as an exact fraction.
 ///
-/// The range is one operation per day to 10 G per second, both included. Everything else is a
-/// [`RateError`]. Nothing is rounded to whole nanoseconds or hertz: 3 per second stays exactly 3 per second.
+/// Rates range from one operation per day to 10 G per second, both included. A rate outside this range is a
+/// [`RateError`]. Rates are not rounded to whole nanoseconds or hertz: 3 per second stays exactly 3 per second.
 ///
 /// ```
 /// use nanopace::Rate;
@@ -30,15 +29,15 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
-    /// `operations / period_ns` in lowest terms; below 2^64 and 2^108, so that no product here
-    /// overflows.
+    /// The rate is `operations / period_ns` in lowest terms. The numbers are below 2^64 and 2^108, so that no product
+    /// in this module overflows.
     operations: u128,
     period_ns: u128,
 }
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const NANOS_PER_DAY: u128 = 86_400 * NANOS_PER_SECOND;
-/// The units that a rate is shown in.
+/// The units that `Display` uses, with their length in nanoseconds.
 const UNITS: [(&str, u128); 4] = [
     ("s", NANOS_PER_SECOND),
     ("min", 60 * NANOS_PER_SECOND),
@@ -53,10 +52,10 @@ impl Rate {
     /// The fastest rate: 10 G operations per second.
     pub const FASTEST: Rate = Rate { operations: MOST_PER_SECOND / NANOS_PER_SECOND, period_ns: 1 };
 
-    /// `operations` per second, from 1 to 10 G.
+    /// Returns the rate of `operations` per second, from 1 to 10 G.
     ///
     /// # Errors
-    /// [`RateError::Zero`] for zero, and [`RateError::TooFast`] for more than 10 G per second.
+    /// Returns [`RateError::Zero`] for zero, and [`RateError::TooFast`] for more than 10 G per second.
     ///
     /// # Examples
     /// ```
@@ -71,11 +70,11 @@ impl Rate {
         Rate::exact(operations.into(), NANOS_PER_SECOND)
     }
 
-    /// `operations` per `period`, which is taken exactly.
+    /// Returns the rate of `operations` per `period`. The period is not rounded.
     ///
     /// # Errors
-    /// [`RateError::Zero`] for zero operations. [`RateError::TooFast`] for an empty period and for
-    /// more than 10 G per second. [`RateError::TooSlow`] for less than one per day.
+    /// Returns [`RateError::Zero`] for zero operations, [`RateError::TooFast`] for a period of zero length or a rate
+    /// above 10 G per second, and [`RateError::TooSlow`] for less than one operation per day.
     ///
     /// # Examples
     /// ```
@@ -93,11 +92,12 @@ impl Rate {
         Rate::exact(operations.into(), period.as_nanos())
     }
 
-    /// `hz` operations per second. The floating-point number is taken at its exact value.
+    /// Returns the rate of `hz` operations per second. The exact value of the floating-point number is used.
     ///
     /// # Errors
-    /// [`RateError::NotFinite`], [`RateError::Negative`] and [`RateError::Zero`] if `hz` is not finite, is negative or
-    /// is zero. [`RateError::TooSlow`] and [`RateError::TooFast`] for rates outside 1 per day to 10 G per second.
+    /// Returns [`RateError::NotFinite`], [`RateError::Negative`] or [`RateError::Zero`] if `hz` is not finite, is
+    /// negative or is zero. Returns [`RateError::TooSlow`] or [`RateError::TooFast`] for a rate outside the range from
+    /// 1 per day to 10 G per second.
     ///
     /// # Examples
     /// ```
@@ -119,7 +119,7 @@ impl Rate {
         if hz == 0.0 {
             return Err(RateError::Zero);
         }
-        // Outside 2^-17 .. 2^34 is outside the range of rates, and would overflow the exact
+        // Values outside the range from 2^-17 to 2^34 are outside the range of rates, and would overflow the exact
         // fraction below.
         if hz < 7.6e-6 {
             return Err(RateError::TooSlow);
@@ -127,13 +127,14 @@ impl Rate {
         if hz > 1.7e10 {
             return Err(RateError::TooFast);
         }
-        // A float is mantissa * 2^exponent; here the exponent lies within -69 ..= -19.
+        // A float is mantissa * 2^exponent. Here the exponent is in the range -69 ..= -19.
         let exponent = i32::try_from(hz.to_bits() >> 52).unwrap_or(0) - 1075;
         let mantissa = u128::from(hz.to_bits() & ((1 << 52) - 1) | 1 << 52);
         Rate::exact(mantissa, NANOS_PER_SECOND << -exponent)
     }
 
-    /// All constructors end here; `operations` is below 2^64, `period_ns` below 2^108.
+    /// Checks the range and reduces the fraction. All constructors end here. `operations` must be below 2^64, and
+    /// `period_ns` below 2^108.
     pub(crate) fn exact(operations: u128, period_ns: u128) -> Result<Rate, RateError> {
         if operations == 0 {
             return Err(RateError::Zero);
@@ -150,8 +151,8 @@ impl Rate {
         Ok(Rate { operations: operations / divisor, period_ns: period_ns / divisor })
     }
 
-    /// Operations per second, to the precision of an `f64`. For display only; schedules are computed from the exact
-    /// fraction.
+    /// Returns the rate in operations per second, rounded to an `f64`. Use it only for display: schedules are computed
+    /// from the exact fraction.
     ///
     /// ```
     /// use nanopace::Rate;
@@ -165,8 +166,8 @@ impl Rate {
         self.operations as f64 * NANOS_PER_SECOND as f64 / self.period_ns as f64
     }
 
-    /// The time between two intended starts, in nanoseconds, to the precision of an `f64`: from 0.1
-    /// ns to a day. (GCRA calls it the emission interval.)
+    /// Returns the time between two intended starts in nanoseconds, rounded to an `f64`. It ranges from 0.1 ns to a
+    /// day. (GCRA calls this time the emission interval.)
     ///
     /// ```
     /// use nanopace::Rate;
@@ -181,12 +182,13 @@ impl Rate {
         self.period_ns as f64 / self.operations as f64
     }
 
-    /// Operations and the nanoseconds they take, in lowest terms; below 2^64 and 2^108.
+    /// Returns the number of operations and the number of nanoseconds in which they start, in lowest terms. The
+    /// numbers are below 2^64 and 2^108.
     pub(crate) fn fraction(self) -> (u128, u128) {
         (self.operations, self.period_ns)
     }
 
-    /// Nanoseconds per tick at `ratio_q32 / 2^32` times this rate; the ratio is below 2^48.
+    /// Returns the length of a tick at `ratio_q32 / 2^32` times this rate, in nanoseconds. The ratio is below 2^48.
     pub(crate) fn scale_at(self, ratio_q32: u64) -> Scale {
         const { assert!(SLOT == 1 << 16) };
         Scale::from_ratio(self.period_ns << 16, self.operations * u128::from(ratio_q32))
@@ -201,8 +203,8 @@ const fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 impl fmt::Display for Rate {
-    /// Prints the rate so that [`FromStr`](std::str::FromStr) reads it back: as a whole number per second, minute, hour
-    /// or day if possible, otherwise to the precision of an `f64`.
+    /// Formats the rate so that [`FromStr`](std::str::FromStr) can parse it: as a whole number per second, minute,
+    /// hour or day if possible, and otherwise rounded to an `f64`.
     ///
     /// ```
     /// use nanopace::Rate;

@@ -1,18 +1,18 @@
-//! Releases: the moments from which slots may start.
+//! Defines releases: the times from which slots may start.
 
-/// When a slot may start by the schedule.
+/// The time from which a slot may start by the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Release {
-    /// From this moment on.
+    /// The slot may start at this time or later.
     At(i64),
-    /// Not before the pacer is resumed.
+    /// The slot may not start before the pacer is resumed.
     Paused,
-    /// The slot is not known yet, or never comes.
+    /// The time of the slot is not known yet, or the slot never starts.
     Unknown,
 }
 
 impl Release {
-    /// The moment; `i64::MAX` if it is not known.
+    /// Returns the time of the release, or `i64::MAX` if it is not known.
     pub(crate) fn moment(self) -> i64 {
         match self {
             Release::At(moment) => moment,

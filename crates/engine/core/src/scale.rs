@@ -1,4 +1,4 @@
-//! The length of a tick in nanoseconds, in exact integers.
+//! Represents the length of a tick in nanoseconds, with exact integers.
 //!
 //! The factor is a normalised 64-bit mantissa just below the exact value. Its error is at most one part in 2^63, so
 //! 10^15 slots drift by little more than 10^-4 of one interval.
@@ -6,26 +6,27 @@
 use crate::position::REACH;
 use std::num::NonZeroU8;
 
-/// The binary places of a part of a tick, which is in units of 2^-31.
+/// The number of fraction bits of a part of a tick: parts are in units of 2^-31.
 pub(crate) const PART_BITS: u32 = 31;
 
-/// The highest bit of a [`roomy`](Scale::roomy) mantissa.
+/// The number of the highest bit of a [`roomy`](Scale::roomy) mantissa.
 const ROOMY_BITS: i32 = 61;
 
-/// Nanoseconds per tick: `mantissa / 2^bits`.
+/// The number of nanoseconds per tick: `mantissa / 2^bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     pub(crate) mantissa: u64,
-    /// The binary places of the mantissa, from 1 to 127.
+    /// The number of fraction bits of the mantissa, from 1 to 127.
     bits: NonZeroU8,
 }
 
 impl Scale {
-    /// The scale just below `numerator / denominator` nanoseconds per tick. Both numbers are positive and below 2^127.
+    /// Returns the scale just below `numerator / denominator` nanoseconds per tick. Both numbers must be positive and
+    /// below 2^127.
     ///
-    /// The scale is always below the ratio, never equal to it: a span of exactly x ns then takes slightly less than x,
-    /// so the next whole nanosecond is x. That makes [`nanos`](Scale::nanos) a multiplication, a shift and an addition
-    /// of one, without a case for whole numbers.
+    /// The scale is always below the ratio, never equal to it: a number of ticks that lasts exactly x ns is computed
+    /// as slightly less than x, so the next whole nanosecond is x. [`nanos`](Scale::nanos) is therefore a
+    /// multiplication, a shift and an addition of one, without a special case for whole numbers.
     pub(crate) fn from_ratio(numerator: u128, denominator: u128) -> Scale {
         if (numerator | denominator) >> 63 == 0 {
             return Scale::from_small_ratio(numerator, denominator);
@@ -35,8 +36,8 @@ impl Scale {
             numerator << (numerator.leading_zeros() - 1),
             denominator << (denominator.leading_zeros() - 1),
         );
-        // 2^shift * n/d is the ratio, with n/d in (1/2, 2). Bring it into (1, 2], then divide bit by bit; a bit is set
-        // only if there is a remainder after it.
+        // The ratio is 2^shift * n/d, with n/d in (1/2, 2). This brings n/d into (1, 2], then divides bit by bit. A
+        // bit is set only if there is a remainder after it.
         let (mut rest, shift) = if n <= d { (n << 1, shift - 1) } else { (n, shift) };
         let mut mantissa = 0_u64;
         for _ in 0..64 {
@@ -47,10 +48,10 @@ impl Scale {
         Scale::new(mantissa, u8::try_from((63 - shift).clamp(1, 127)).unwrap_or(1))
     }
 
-    /// The scale of a ratio of numbers below 2^63, by one division.
+    /// Returns the scale of a ratio of two numbers below 2^63, with one division.
     fn from_small_ratio(numerator: u128, denominator: u128) -> Scale {
         let bits = 63 + numerator.leading_zeros() - denominator.leading_zeros();
-        // The mantissa has 63 bits or 64.
+        // The mantissa has 63 or 64 bits.
         let bits = bits + u32::from(numerator << bits <= denominator << 63);
         let mantissa = ((numerator << bits) - 1) / denominator;
         let bits = u8::try_from(bits.clamp(1, 127)).unwrap_or(1);
@@ -61,32 +62,32 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// The scale at or just below `nanos` nanoseconds per tick, a positive number. Its mantissa has room for twice as
-    /// much.
+    /// Returns the scale at or just below `nanos` nanoseconds per tick, a positive number. Its mantissa can double
+    /// without overflow.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     pub(crate) fn roomy(nanos: f64) -> Scale {
         let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);
         Scale::new(libm::ldexp(nanos, bits) as u64, bits as u8)
     }
 
-    /// A number of nanoseconds in units of the mantissa.
+    /// Converts a number of nanoseconds to units of the mantissa.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn units(self, nanos: f64) -> i64 {
         libm::ldexp(nanos, self.bits.get().into()) as i64
     }
 
-    /// The scale whose mantissa is less by this many units. Numbers wrap around.
+    /// Returns the scale whose mantissa is smaller by `units`. The subtraction wraps around.
     pub(crate) fn less(self, units: u64) -> Scale {
         Scale { mantissa: self.mantissa.wrapping_sub(units), ..self }
     }
 
-    /// The scale that has these [`shifts`](Scale::shifts).
+    /// Returns the scale with this mantissa and these [`shifts`](Scale::shifts).
     pub(crate) fn with_shifts(mantissa: u64, [before, after]: [u8; 2]) -> Scale {
         Scale::new(mantissa, 64 - before + after)
     }
 
-    /// A product with the mantissa is divided by 2^64 after it is shifted left by the first number, and the quotient is
-    /// shifted right by the second. One of the two is zero.
+    /// Returns the two shifts that a multiplication by the scale needs. A product with the mantissa is shifted left by
+    /// the first number, divided by 2^64, and then shifted right by the second number. One of the two is zero.
     pub(crate) fn shifts(self) -> [u8; 2] {
         let bits = self.bits.get();
         [64_u8.saturating_sub(bits), bits.saturating_sub(64)]
@@ -96,37 +97,37 @@ impl Scale {
         self.bits.get().into()
     }
 
-    /// `ticks` in whole nanoseconds, rounded down; `i64::MAX` if that is more. `ticks` is below
-    /// 2^63.
+    /// Returns the length of `ticks` in whole nanoseconds, rounded down, or `i64::MAX` if it is longer. `ticks` must
+    /// be below 2^63.
     pub(crate) fn nanos_down(self, ticks: u64) -> i64 {
         let nanos = (u128::from(ticks) * u128::from(self.mantissa)) >> self.fraction_bits();
         i64::try_from(nanos).unwrap_or(i64::MAX)
     }
 
-    /// The first whole nanosecond at which `ticks` have passed; zero for no ticks.
+    /// Returns the first whole nanosecond at which `ticks` have passed. For zero ticks it is zero.
     pub(crate) fn nanos(self, ticks: u64) -> i64 {
         if ticks == 0 { 0 } else { self.nanos_down(ticks).saturating_add(1) }
     }
 
-    /// The whole ticks that have passed after `nanos`, at most [`REACH`].
+    /// Returns the number of whole ticks that have passed after `nanos`, at most [`REACH`].
     pub(crate) fn ticks_forward(self, nanos: u64) -> i64 {
         // nanos_down(x) + 1 <= nanos, or x * mantissa < nanos * 2^bits.
         self.wide(nanos)
             .map_or(REACH, |wide| reach(wide.saturating_sub(1) / u128::from(self.mantissa)))
     }
 
-    /// The fewest ticks that take `nanos` or longer, at most [`REACH`].
+    /// Returns the smallest number of ticks that take `nanos` or longer, at most [`REACH`].
     pub(crate) fn ticks_back(self, nanos: u64) -> i64 {
         self.wide(nanos).map_or(REACH, |wide| reach(wide.div_ceil(u128::from(self.mantissa))))
     }
 
-    /// `nanos` in units of the mantissa; none if that is far beyond the reach of a line.
+    /// Converts `nanos` to units of the mantissa. Returns `None` if the result is far beyond the reach of a line.
     fn wide(self, nanos: u64) -> Option<u128> {
         let bits = self.fraction_bits();
         (u128::from(nanos).leading_zeros() > bits).then(|| u128::from(nanos) << bits)
     }
 
-    /// `nanos` as a part of a tick, in units of 2^-[`PART_BITS`]; less than a tick.
+    /// Converts `nanos`, which last less than a tick, to a part of a tick in units of 2^-[`PART_BITS`].
     pub(crate) fn part(self, nanos: u64) -> u128 {
         if self.fraction_bits() >= 64 {
             return 0; // A tick lasts less than a nanosecond, so whole nanoseconds hold no part of one.
@@ -136,7 +137,7 @@ impl Scale {
         part.min((1 << PART_BITS) - 1)
     }
 
-    /// How many nanoseconds such a part of a tick takes, rounded down.
+    /// Returns the length of a part of a tick in nanoseconds, rounded down. `part` is in units of 2^-[`PART_BITS`].
     pub(crate) fn nanos_of_part(self, part: u128) -> i64 {
         let nanos = (part * u128::from(self.mantissa)) >> (self.fraction_bits() + PART_BITS);
         i64::try_from(nanos).unwrap_or(i64::MAX)
@@ -153,7 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A scale is just below its ratio: by at most one part in 2^63, and never equal to it.
+        /// Checks that a scale is below its ratio by at most one part in 2^63, and never equal to it.
         #[test]
         fn a_scale_is_just_below_its_ratio(numerator in 1_u128..1 << 20, denominator in 1_u128..1 << 20, shift in 0..60) {
             let scale = Scale::from_ratio(numerator, denominator);

@@ -1,8 +1,8 @@
-//! Binary search over moments or slots, starting from a guess.
+//! Provides a binary search over times or slots that starts from a guess.
 
-/// The first number from 1 to `last` that is `reached`, searched for around `guess`. If no number below `last` is
-/// reached, the result is `last`. Steps away from the guess double, then the rest is halved: fewer than 130 numbers are
-/// tried, whatever `reached` returns.
+/// Returns the first number from 1 to `last` for which `reached` returns true. If it returns false for all numbers
+/// below `last`, returns `last`. The search starts at `guess`. It doubles its steps away from the guess, and then
+/// halves the remaining range. It tries fewer than 130 numbers, whatever `reached` returns.
 pub(crate) fn first(last: i64, guess: i64, reached: impl Fn(i64) -> bool) -> i64 {
     let guess = guess.clamp(1, last);
     let backwards = reached(guess);

@@ -1,9 +1,9 @@
-//! Shapes of loads: convert time to counts, and counts to time.
+//! Defines the shapes of loads, and converts between times and counts of slots.
 //!
-//! A shape is a tree. Its leaves are curves. If a curve has a formula, its rate never falls, so that the formula is a
-//! sum of positive terms; falling rates are such curves backwards in time. All counts are sums of the leaves' counts.
-//! The time of a count is computed from counts at moments alone: it is estimated, and then corrected until it is the
-//! first nanosecond at which the count is reached.
+//! A shape is a tree, whose leaves are curves. If a curve has a formula, its rate never falls, so that the formula is
+//! a sum of positive terms. Falling rates are such curves backwards in time. All counts are sums of the leaves'
+//! counts. The time of a count is found with the function from times to counts alone: the time is estimated, and then
+//! corrected until it is the first nanosecond at which the count is reached.
 
 mod compose;
 mod custom;
@@ -34,7 +34,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the rate of a load changes over time.
+/// A function of time that gives the rate of a load.
 ///
 /// ```text
 /// rate                                     ramp 100/s..5k/s 30s,
@@ -45,17 +45,17 @@ use std::time::Duration;
 ///   +-----------------------------------> time
 /// ```
 ///
-/// The *count* of a shape by a moment is the area under its rate until then: the number of slots, including the
-/// fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n; if the rate is zero
-/// then, it starts when the rate rises again. So slot 0 starts at once, and a shape with a count of N has the slots
-/// with numbers below N. Counts are exact to 2^-64 slots and times to the nanosecond. Repeating a shape adds no error:
-/// 10^15 slots into a repeated shape, nothing has drifted. (A [`custom`](Shape::custom) curve is only as exact as its
-/// own function.)
+/// The *count* of a shape at a given time is the area under its rate up to that time: the number of slots, including
+/// the fraction of the next slot. Slot n starts in the first whole nanosecond at which the count is n. If the rate is
+/// zero at that time, the slot starts when the rate rises again. Slot 0 therefore starts at once, and a shape with a
+/// count of N contains the slots with numbers below N. Counts are exact to 2^-64 slots and times to the nanosecond.
+/// Repeating a shape adds no error: even after 10^15 slots of a repeated shape, the times have not drifted. (A
+/// [`custom`](Shape::custom) curve is only as exact as its own function.)
 ///
-/// [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1 ns of its moment; see
-/// [Schedules](crate::_documentation::schedules) for details.
+/// A pacer that is built with [`Pacer::shaped`](crate::Pacer::shaped) follows a shape, and starts each slot within 1
+/// ns of its exact time. See [Schedules](crate::_documentation::schedules) for details.
 ///
-/// Shapes are put together from parts, by methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A
+/// Build shapes by combining parts, with methods or from [a string](#impl-FromStr-for-Shape). A clone is cheap. A
 /// shape has at most 65536 parts, at most 64 levels of nesting, a duration below 2^63 ns (292 years) and a count below
 /// 2^63. The parts of a repeated shape count once. A shape that never ends is exempt from the limits of duration and
 /// count; its count stops at 2^63.
@@ -79,41 +79,44 @@ pub struct Shape {
     text: Arc<Text>,
 }
 
-/// The rate between the points of a [`Shape::table`].
+/// Determines the rate between the points of a [`Shape::table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Between {
     /// The rate changes linearly from each point to the next.
     Linear,
-    /// The rate stays until the next point. The last point is only the end; its own rate is never reached.
+    /// The rate stays constant until the next point. The last point only sets the end; its own rate is never used.
     Step,
 }
 
 impl Shape {
-    /// How long the shape lasts; none if it never ends.
+    /// Returns the duration of the shape, or `None` if it never ends.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         Some(self.duration_ns()).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// The number of slots of the whole shape, with fractions of slots; none if it never ends.
+    /// Returns the number of slots of the whole shape, with fractions of slots, or `None` if the shape never ends.
     #[must_use]
     pub fn count(&self) -> Option<f64> {
         self.duration().map(|_| approximate(self.program.total()))
     }
 
-    /// The number of slots by `elapsed`, with fractions of slots; after the end, the number of all slots.
+    /// Returns the number of slots by `elapsed`, with fractions of slots. After the end, returns the number of all
+    /// slots.
     #[must_use]
     pub fn count_at(&self, elapsed: Duration) -> f64 {
         approximate(self.program.count_at(span_ns(elapsed)))
     }
 
-    /// Slots per second after `elapsed`. At a jump it is the later rate, and after the end it is 0.
+    /// Returns the rate after `elapsed`, in slots per second. At a jump it is the later rate, and after the end it is
+    /// 0.
     #[must_use]
     pub fn rate_at(&self, elapsed: Duration) -> f64 {
         self.rate_at_ns(span_ns(elapsed))
     }
 
-    /// When the slot with this number starts, counted from the shape's beginning; none if the shape has no such slot.
+    /// Returns the time at which the slot with this number starts, counted from the shape's beginning. Returns `None`
+    /// if the shape has no such slot.
     #[must_use]
     pub fn time_of(&self, slot: u64) -> Option<Duration> {
         let count = Count::from(slot) * ONE;
@@ -123,38 +126,38 @@ impl Shape {
         Some(self.time_of_count(count)).filter(|&ns| ns < i64::MAX).map(duration)
     }
 
-    /// Slots per second after this time, like [`rate_at`](Shape::rate_at).
+    /// Returns the rate after `elapsed_ns`, in slots per second, like [`rate_at`](Shape::rate_at).
     pub(crate) fn rate_at_ns(&self, elapsed_ns: i64) -> f64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0.0, |here| here.leaf.rate_hz(here.since_ns))
     }
 
-    /// Whether `other` is a copy of this shape, and not one that was built separately.
+    /// Returns whether `other` is a clone of this shape, and not a shape that was built separately.
     pub(crate) fn is_same(&self, other: &Shape) -> bool {
         Arc::ptr_eq(&self.program, &other.program)
     }
 
-    /// The highest rate, per second. For a [`custom`](Shape::custom) curve it is the highest rate at a thousand
-    /// moments.
+    /// Returns the highest rate, in slots per second. For a [`custom`](Shape::custom) curve, it is the highest rate at
+    /// a thousand sampled times.
     #[must_use]
     pub fn peak(&self) -> f64 {
         self.program.peak_hz(0, i64::MAX)
     }
 
-    /// How many slots have come after this time: 0 before the beginning, all after the end.
+    /// Returns the number of slots by `elapsed_ns`: 0 before the beginning, and all slots after the end.
     pub(crate) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         whole(self.program.count_at(elapsed_ns))
     }
 
-    /// When the slot at `count` starts: in the first nanosecond at which the count is reached. If exactly `count` slots
-    /// have come then and the rate is zero, it starts when the rate rises again. `i64::MAX` if never. No slot lies at
-    /// the count of the whole shape or after it.
+    /// Returns the time at which the slot at `count` starts: the first nanosecond at which the count is reached. If
+    /// the count is then exactly `count` and the rate is zero, the slot starts when the rate rises again. Returns
+    /// `i64::MAX` if the slot never starts. There is no slot at the count of the whole shape or after it.
     #[inline]
     pub(crate) fn time_of_count(&self, count: Count) -> i64 {
         self.program.steady_time_of(count).unwrap_or_else(|| self.exact_time_of_count(count))
     }
 
-    /// [`time_of_count`](Shape::time_of_count) with exact numbers.
+    /// Computes [`time_of_count`](Shape::time_of_count) with exact numbers.
     fn exact_time_of_count(&self, count: Count) -> i64 {
         if self.duration_ns() < i64::MAX && count >= whole(self.program.total()) {
             return i64::MAX;
@@ -165,21 +168,21 @@ impl Shape {
         if is_early { flat_until_ns } else { time_ns }
     }
 
-    /// Whether the slot at `count`, which is the shape's count at `elapsed_ns`, has not come, because the rate has been
-    /// zero since the count was reached or there is no such slot.
+    /// Returns whether the slot at `count`, which is the shape's count at `elapsed_ns`, has not come, because the rate
+    /// has been zero since the count was reached or because there is no such slot.
     pub(crate) fn is_waiting_at_ns(&self, elapsed_ns: i64, count: Count) -> bool {
         let elapsed_ns = elapsed_ns.max(0);
         let is_flat = self.program.flat_until(elapsed_ns) > elapsed_ns;
         (is_flat || count >= whole(self.program.total())) && self.time_of_count(count) > elapsed_ns
     }
 
-    /// How long the shape lasts; `i64::MAX` if it never ends.
+    /// Returns the duration of the shape in nanoseconds, or `i64::MAX` if it never ends.
     pub(crate) fn duration_ns(&self) -> i64 {
         self.program.time_ns()
     }
 
-    /// How long from `elapsed_ns` on the chord of time by count stays within 1 ns of the curve: a lower bound, at least
-    /// 1; `i64::MAX` after the end. The second value shows whether the rate falls there.
+    /// Returns how long the chord of time by count that begins at `elapsed_ns` stays within 1 ns of the curve, and
+    /// whether the rate falls there. The duration is a lower bound, at least 1, and `i64::MAX` after the end.
     pub(crate) fn straight_ns(&self, elapsed_ns: i64) -> (i64, bool) {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or((i64::MAX, false), |Here { leaf, since_ns, rest_ns, .. }| {
@@ -187,20 +190,20 @@ impl Shape {
         })
     }
 
-    /// Whether the rate is smooth at that moment: within one formula, by which it changes little in a nanosecond.
+    /// Returns whether the rate is smooth at that time: within one formula, and with little change in a nanosecond.
     pub(crate) fn is_smooth_at(&self, elapsed_ns: i64) -> bool {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.is_some_and(|here| here.going_ns > 0 && here.leaf.straight_for(here.since_ns) > 1)
     }
 
-    /// How long from `elapsed_ns` on a parabola of time by count stays within 1/4 ns of the curve; zero if a chord is
-    /// as good, or the length is not known.
+    /// Returns how long a parabola of time by count that begins at `elapsed_ns` stays within 1/4 ns of the curve.
+    /// Returns zero if a chord is as good, or if the duration is not known.
     pub(crate) fn bent_ns(&self, elapsed_ns: i64) -> i64 {
         let here = self.program.leaf_at(elapsed_ns.max(0));
         here.map_or(0, |here| here.leaf.bent_for(here.since_ns).min(here.rest_ns))
     }
 
-    /// The shape's rate, if it is the same for ever.
+    /// Returns the shape's rate, if the shape is one constant rate that never ends.
     pub(crate) fn as_constant(&self) -> Option<Level> {
         match *self.text {
             Text::Hold(level, i64::MAX) => Some(level),
@@ -221,7 +224,7 @@ impl Shape {
     }
 }
 
-/// A leaf from one rate to another, backwards if that is lower.
+/// Returns a leaf from one rate to another. If the second rate is lower, the leaf is a rising one, backwards in time.
 fn rising(part: fn(Fine, Fine, i64) -> Leaf, from: Level, to: Level, time_ns: i64) -> Leaf {
     let (from, to) = (from.fine(), to.fine());
     match from.cmp(&to) {
@@ -231,7 +234,7 @@ fn rising(part: fn(Fine, Fine, i64) -> Leaf, from: Level, to: Level, time_ns: i6
     }
 }
 
-/// How long a part lasts, in nanoseconds.
+/// Converts the duration of a part to nanoseconds. A duration of zero is an error.
 fn part_ns(time: Duration) -> Result<i64, ShapeError> {
     match span_ns(time) {
         0 => Err(ShapeError::Empty),
@@ -241,7 +244,7 @@ fn part_ns(time: Duration) -> Result<i64, ShapeError> {
 }
 
 impl fmt::Display for Shape {
-    /// Prints the shape so that [`FromStr`](std::str::FromStr) reads it back, except for [`custom`](Shape::custom)
+    /// Formats the shape so that [`FromStr`](std::str::FromStr) can parse it, except for [`custom`](Shape::custom)
     /// curves.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Shards: which slots of a load belong to one of several processes.
+//! Defines shards: the slots of a load that belong to one of several processes.
 
 use crate::count::Count;
 use crate::error::errors_by_text;
@@ -7,16 +7,16 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::str::FromStr;
 
-/// The slots of a load that belong to this process. With shards, several processes share a load without communicating.
+/// The slots of a load that belong to this process. With shards, several processes share a load without communication.
 ///
-/// All processes have the same schedule, and each takes its own slots of it. With equal weights process `i` of `n`
-/// takes slots `i`, `i + n`, `i + 2n` and so on. With weights that add up to `W`, process `i` takes `w_i` of each `W`
-/// slots, spread as evenly as possible: by any slot `s` of the load it has taken less than one slot more or less than
-/// `s * w_i / W`. Together they take each slot exactly once.
+/// All processes have the same schedule, and each starts only its own slots. With equal weights, process `i` of `n`
+/// gets slots `i`, `i + n`, `i + 2n` and so on. With weights whose sum is `W`, process `i` gets `w_i` of each `W`
+/// slots, as evenly spaced as possible: before any slot `s` of the load, its number of slots differs from `s * w_i /
+/// W` by less than one. Together the processes get each slot exactly once.
 ///
 /// This is the scheduling problem of proportionate progress (Baruah, Cohen, Plaxton and Varvel, Algorithmica 1996) for
-/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. Among
-/// the processes that may have a slot, the one whose window ends first gets it.
+/// one processor: the `k`-th slot of a process has to lie in the window `⌊(k - 1) W / w⌋ .. ⌈k W / w⌉`. If several
+/// processes can have a slot, the one whose window ends first gets it.
 ///
 /// ```
 /// use nanopace::Shard;
@@ -31,20 +31,20 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// How many slots a cycle has.
+    /// The number of slots of a cycle.
     cycle: u64,
-    /// Which slots of a cycle are this process's, ascending.
+    /// The slots of a cycle that belong to this process, in ascending order.
     own: Vec<u64>,
 }
 
-/// The longest cycle that is computed for different weights.
+/// The maximum length of a cycle that is computed for different weights, in slots.
 const MOST: u64 = 1 << 16;
 
 impl Shard {
-    /// Process `index`, counted from 0, of `count` equal ones.
+    /// Returns the shard of process `index`, counted from 0, of `count` processes with equal weights.
     ///
     /// # Errors
-    /// [`ShardError::Index`] if there is no such process.
+    /// Returns [`ShardError::Index`] if there is no such process.
     pub fn new(index: u32, count: u32) -> Result<Shard, ShardError> {
         if index >= count {
             return Err(ShardError::Index { index, count });
@@ -52,12 +52,12 @@ impl Shard {
         Ok(Shard { cycle: count.into(), own: vec![index.into()] })
     }
 
-    /// Process `index`, counted from 0; there are as many processes as weights. Only the ratios of the weights matter.
+    /// Returns the shard of process `index`, counted from 0, where `weights` has the weight of each process. Only the
+    /// ratios of the weights matter.
     ///
     /// # Errors
-    /// [`ShardError::Index`] if there is no such process. [`ShardError::Weight`] if a weight is
-    /// zero. [`ShardError::Cycle`] if the weights, divided by their greatest common divisor, add up
-    /// to more than 65 536.
+    /// Returns [`ShardError::Index`] if there is no such process, [`ShardError::Weight`] if a weight is zero, and
+    /// [`ShardError::Cycle`] if the sum of the weights, divided by their greatest common divisor, is above 65 536.
     ///
     /// # Examples
     /// ```
@@ -90,11 +90,11 @@ impl Shard {
         Ok(Shard { cycle, own })
     }
 
-    /// The slots whose number, divided by `cycle`, leaves one of these remainders.
+    /// Returns the shard with the slots whose number, divided by `cycle`, has one of these remainders.
     ///
     /// # Errors
-    /// [`ShardError::Remainder`] if there are no remainders, or one is not below `cycle`. [`ShardError::Cycle`] if
-    /// `cycle` is above 65 536.
+    /// Returns [`ShardError::Remainder`] if `remainders` is empty or contains a number that is not below `cycle`.
+    /// Returns [`ShardError::Cycle`] if `cycle` is above 65 536.
     ///
     /// # Examples
     /// ```
@@ -118,7 +118,7 @@ impl Shard {
 }
 
 impl Shard {
-    /// The share of the load that is this process's, above 0 and at most 1.
+    /// Returns the fraction of the load that belongs to this process, above 0 and at most 1.
     ///
     /// ```
     /// use nanopace::Shard;
@@ -135,36 +135,36 @@ impl Shard {
 }
 
 impl Shard {
-    /// The shard of one process that takes all slots.
+    /// Returns the shard of one process that has all slots.
     pub(crate) fn whole() -> Shard {
         Shard { cycle: 1, own: vec![0] }
     }
 
-    /// Whether it has all slots.
+    /// Returns whether the shard has all slots.
     pub(crate) fn is_whole(&self) -> bool {
         self.cycle == 1
     }
 
-    /// The number, in the whole load, of this process's slot `local`.
+    /// Returns the number in the whole load of this process's slot `local`.
     pub(crate) fn global(&self, local: u64) -> u64 {
         let own = self.own.len() as u64;
         let in_cycle = usize::try_from(local % own).unwrap_or(0);
         (local / own).saturating_mul(self.cycle).saturating_add(self.own[in_cycle])
     }
 
-    /// How many of this process's slots have a number below `global`.
+    /// Returns how many of this process's slots have a number below `global`.
     pub(crate) fn locals_before(&self, global: u64) -> u64 {
         let in_cycle = self.own.partition_point(|&slot| slot < global % self.cycle);
         global / self.cycle * self.own.len() as u64 + in_cycle as u64
     }
 
-    /// The share of this process in the first `count` slots, rounded down.
+    /// Returns this process's share of the first `count` slots, rounded down.
     pub(crate) fn part_of(&self, count: Count) -> Count {
         let (own, cycle) = (self.own.len() as Count, Count::from(self.cycle));
         count / cycle * own + count % cycle * own / cycle
     }
 
-    /// If the slots lie evenly, one slot in this many belongs to the shard. None if they don't.
+    /// Returns n if the shard has every n-th slot of the load. Returns `None` if its slots are not evenly spaced.
     pub(crate) fn stride(&self) -> Option<u64> {
         if !self.cycle.is_multiple_of(self.own.len() as u64) {
             return None;
@@ -175,7 +175,7 @@ impl Shard {
     }
 }
 
-/// The owner of each slot of a cycle.
+/// Returns the process to which each slot of a cycle belongs.
 fn owners(weights: &[u64], cycle: u64) -> impl Iterator<Item = usize> {
     let mut windows: Vec<(u64, u64, usize)> = Vec::new();
     for (process, &weight) in weights.iter().enumerate() {
@@ -203,7 +203,7 @@ impl FromStr for Shard {
     /// Parses `INDEX/COUNT`, such as `1/3`, or `INDEX/WEIGHT:WEIGHT...`, such as `1/2:1:1`. Indices count from 1.
     ///
     /// # Errors
-    /// [`ShardError`], whose message says what is wrong and what to write.
+    /// Returns a [`ShardError`]. Its message says what is wrong and what to write instead.
     ///
     /// # Examples
     /// ```
@@ -225,7 +225,8 @@ impl FromStr for Shard {
     }
 }
 
-/// Why numbers or a string are not a [`Shard`]. The message says what to write instead.
+/// The reason why numbers or a string are not a [`Shard`], or why slots cannot be reassigned. The message says what to
+/// do instead.
 ///
 /// ```
 /// use nanopace::Shard;
@@ -236,24 +237,24 @@ impl FromStr for Shard {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShardError {
-    /// There is no such process. The index counts from 0, and in the message from 1.
+    /// There is no process with this index. The index counts from 0, and in the message from 1.
     Index {
         /// The index, counted from 0.
         index: u32,
-        /// How many processes there are.
+        /// The number of processes.
         count: u32,
     },
-    /// A process of weight zero.
+    /// A process has the weight zero.
     Weight,
-    /// Weights that are too large after division by their greatest common divisor, or a `cycle` that is too large.
+    /// The sum of the weights, divided by their greatest common divisor, is too large, or `cycle` is too large.
     Cycle,
-    /// No remainders, or remainders that are not below the cycle.
+    /// There are no remainders, or a remainder is not below the cycle.
     Remainder,
-    /// The change would affect a slot that is due or has been taken.
+    /// The change would affect a slot that is due or has been claimed.
     TooLate,
-    /// A lease that ends before the previous one.
+    /// A lease ends before the previous one.
     Order,
-    /// Not of the form INDEX/COUNT.
+    /// The string does not have the form INDEX/COUNT.
     Syntax,
 }
 

@@ -1,18 +1,18 @@
 //! Records which callers sleep for which slots, so that a change wakes only the callers that it moves.
 //!
-//! Normally no caller is notified: each sleeps to its own slot. A change unparks the sleepers whose slots may start
-//! earlier than they sleep to, or can't start by their deadlines any more. A sleeper whose slot moved to a later moment
-//! finds that out when it wakes.
+//! Normally no caller is notified: each sleeps until its own slot. A change unparks the sleepers whose slots may start
+//! earlier than planned, or can no longer start by their deadlines. A sleeper whose slot moved to a later time finds
+//! that out when it wakes.
 //!
-//! Waking takes a system call for each sleeper, and there may be thousands. So a change wakes only the first [`HERD`],
-//! in schedule order, and each sleeper that wakes up wakes one more. Callers that are awake can then make their plans
-//! while others are still being woken, and `set_rate` returns quickly.
+//! Waking takes a system call for each sleeper, and there may be thousands of sleepers. A change therefore wakes only
+//! the first [`HERD`] sleepers, in schedule order, and each sleeper that wakes up wakes one more. Callers that are
+//! awake can then make their plans while others are still being woken, and `set_rate` returns quickly.
 //!
-//! No wake-up is lost: a sleeper enters under the registry's lock, and only if the version that it planned by is still
-//! the current one, and a change makes that version invalid before it takes that lock. So either the sleeper has
-//! entered when the change looks, or it comes later and sees the change. A sleeper that has been chosen to be woken,
-//! but woke before that, leaves under that lock too, and so sees the change as well. Models: `no_wake_up_is_lost`,
-//! `a_change_reaches_every_sleeper`.
+//! No wake-up is lost. A sleeper enters under the registry's lock, and only if the version by which it planned is
+//! still the current one. A change makes that version invalid before it takes that lock. So either the sleeper has
+//! entered when the change looks for sleepers, or it comes later and sees the change. A sleeper that has been chosen
+//! to be woken, but woke before that, leaves under that lock too, and so sees the change as well. Models:
+//! `no_wake_up_is_lost`, `a_change_reaches_every_sleeper`.
 
 use crate::Unparker;
 use crate::position::{last_up_to, ticks_between};
@@ -24,33 +24,34 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 use std::thread;
 
-/// A caller that sleeps, or is about to.
+/// A caller that sleeps, or is about to sleep.
 #[derive(Clone, Debug)]
 pub(crate) struct Sleeper {
-    /// When the caller's slot may start, by its plan.
+    /// The time from which the caller's slot may start, by its plan.
     pub(crate) release: Release,
-    /// When the caller gives up.
+    /// The time at which the caller gives up.
     pub(crate) deadline: i64,
-    /// Whether the caller exchanges its slot for an earlier one that comes back.
+    /// Whether the caller exchanges its slot for an earlier one that was given back.
     pub(crate) takes_others: bool,
     pub(crate) unparker: Unparker,
 }
 
 #[derive(Debug, Default)]
 struct Registry {
-    /// The sleepers, by the positions of their slots. A slot has one owner at a time, which leaves before the slot gets
-    /// another owner.
+    /// The sleepers, by the positions of their slots. A slot has one owner at a time, which leaves before the slot
+    /// gets another owner.
     asleep: BTreeMap<u64, Sleeper>,
     /// Sleepers that have been chosen and removed, and not yet unparked.
     to_be_woken: VecDeque<Unparker>,
-    /// Tasks to be woken by the next change, by the number of their watch.
+    /// The tasks that the next change wakes, by the number of their watch.
     watching: BTreeMap<u64, Waker>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Sleepers(Mutex<Registry>);
 
-/// Wakes the threads and tasks that it holds when it is dropped. Do not drop it under a lock that they need next.
+/// Wakes the threads and tasks that it contains when it is dropped. It must not be dropped under a lock that they need
+/// next.
 #[derive(Debug, Default)]
 #[must_use = "wakes when it is dropped"]
 pub(crate) struct WakeUps {
@@ -81,7 +82,7 @@ impl WakeUps {
     }
 }
 
-/// Like `Vec::append`, but allocates nothing if `all` was empty.
+/// Appends `others` to `all` like `Vec::append`, but allocates nothing if `all` was empty.
 fn append<T>(all: &mut Vec<T>, others: Vec<T>) {
     if all.is_empty() { *all = others } else { all.extend(others) }
 }
@@ -91,7 +92,7 @@ impl Sleepers {
         Sleepers(Mutex::new(Registry::default()))
     }
 
-    /// Enters a sleeper for the slot at `position`. Returns false if the sleeper's plan is outdated.
+    /// Registers a sleeper for the slot at `position`. Returns false if the sleeper's plan is outdated.
     pub(crate) fn enter(
         &self,
         position: u64,
@@ -115,7 +116,7 @@ impl Sleepers {
         next.iter().for_each(Unparker::unpark);
     }
 
-    /// Registers `waker` for the next change, instead of an earlier waker of this number.
+    /// Registers `waker` for the next change. It replaces an earlier waker of this number.
     pub(crate) fn watch(&self, number: u64, waker: &Waker) {
         // Not under the lock: cloning or dropping a waker may run code of its task.
         let waker = waker.clone();
@@ -128,13 +129,13 @@ impl Sleepers {
         drop(earlier);
     }
 
-    /// The tasks that watch for changes, without any threads.
+    /// Removes the tasks that watch for changes and returns them, without any threads.
     pub(crate) fn watching(&self) -> WakeUps {
         WakeUps { threads: Vec::new(), tasks: self.0.lock().take_watching() }
     }
 
-    /// Chooses the sleepers whose slots may start earlier than they planned, and those whose slots can't start by their
-    /// deadlines any more. `release` returns when a slot may start now.
+    /// Chooses the sleepers whose slots may start earlier than they planned, and those whose slots can no longer start
+    /// by their deadlines. `release` returns the time from which a slot may start now.
     pub(crate) fn moved(&self, release: impl Fn(u64) -> i64) -> WakeUps {
         let must_wake = |(&position, sleeper): (&u64, &Sleeper)| {
             let release = release(position);
@@ -153,7 +154,7 @@ impl Sleepers {
         if positions.is_empty() { WakeUps::default() } else { registry.choose(positions) }
     }
 
-    /// Whether there is a sleeper for a slot between these positions.
+    /// Returns whether there is a sleeper for a slot between these positions.
     pub(crate) fn have(&self, from: u64, to: u64) -> bool {
         let asleep = &self.0.lock().asleep;
         last_up_to(asleep, to).is_some_and(|(&last, _)| ticks_between(from, last) >= 0)
@@ -164,8 +165,9 @@ impl Sleepers {
         self.moved(|_| i64::MIN)
     }
 
-    /// Chooses sleepers for `slots` slots that have come back, from `position` on: as many sleepers with later slots,
-    /// beginning with the latest slot, so that sleepers that start sooner keep their slots.
+    /// Chooses sleepers for `slots` slots that were given back, the first of which is at `position`. Chooses the same
+    /// number of sleepers with later slots, beginning with the latest slot, so that sleepers that start sooner keep
+    /// their slots.
     pub(crate) fn latest_behind(&self, position: u64, slots: u64) -> WakeUps {
         let would_take = |(&at, sleeper): (&u64, &Sleeper)| {
             (sleeper.takes_others && ticks_between(position, at) > 0).then_some(at)
@@ -178,7 +180,8 @@ impl Sleepers {
 }
 
 impl Registry {
-    /// Moves these sleepers to `to_be_woken`. Returns the first of all that are to be woken, with all tasks that watch.
+    /// Moves these sleepers to `to_be_woken`. Returns the first sleepers of that queue, and all tasks that watch for
+    /// changes.
     fn choose(&mut self, positions: Vec<u64>) -> WakeUps {
         for position in positions {
             let sleeper = self.asleep.remove(&position);

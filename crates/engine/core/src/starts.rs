@@ -8,8 +8,8 @@ use crate::shard::Shard;
 use std::time::Duration;
 
 impl Arrivals {
-    /// The intended starts of this process's part of a load, in order, since the load's beginning. They end where the
-    /// shape or the arrivals end; there may be 2^63 of them.
+    /// Returns the intended starts of this process's part of a load, in order, as times since the load's beginning.
+    /// The iterator ends where the shape or the arrivals end. It can have up to 2^63 items.
     ///
     /// ```
     /// use nanopace::{Arrivals, Level, Rate, Shape, Shard};
@@ -34,7 +34,8 @@ impl Arrivals {
         })
     }
 
-    /// How many of those starts come before `elapsed`. For a replay, the count stops at 2^20 slots.
+    /// Returns how many of the [`starts`](Arrivals::starts) come before `elapsed`. For a replay, the count stops at
+    /// 2^20 slots.
     ///
     /// ```
     /// use nanopace::{Arrivals, Rate, Shape, Shard};
@@ -130,7 +131,7 @@ mod tests {
         ) {
             let shard = Shard::weighted(index, &[3, 1, 2]).expect("a shard");
             let all: Vec<_> = make(&arrivals).starts(shape.clone(), shard.clone()).collect();
-            // Right at a start, and right after it, too.
+            // The moments include starts, and times right after a start.
             let starts = all.iter().step_by(17).flat_map(|&at| [at, at + Duration::from_nanos(1)]);
             let moments = moments.into_iter().map(Duration::from_nanos).chain(starts);
             for moment in moments.chain([Duration::ZERO, Duration::MAX]) {

@@ -1,4 +1,4 @@
-//! Policies for missed time.
+//! Defines how late starts change the schedule.
 
 use crate::error::StrictnessError;
 use std::fmt;
@@ -16,10 +16,10 @@ use std::str::FromStr;
 /// The *gap* of a late start is its wait time. Lateness up to the pacer's tolerance of 100 us is made up for at once
 /// under every strictness except 1; see [`PacerBuilder::tolerance`](crate::PacerBuilder::tolerance).
 ///
-/// Setting a strictness other than 0 makes each start go through a lock, and makes wait times
-/// exact; see [`Grant::wait_time`](crate::Grant::wait_time).
+/// With a strictness other than 0, each start acquires a lock, and wait times are exact. See
+/// [`Grant::wait_time`](crate::Grant::wait_time).
 ///
-/// The drawings below all show the same case. The rate is 10/s, so the interval is 100 ms, or six characters. The
+/// The diagrams below all show the same case. The rate is 10/s, so the interval is 100 ms, or six characters. The
 /// operation of slot 0 stalls for 300 ms, and the others take no time. The upper line shows the intended starts, and
 /// the lower line the actual starts.
 ///
@@ -30,10 +30,10 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------123   4     5     6
 /// ```
 ///
-/// Intended starts do not move. Missed slots start as fast as callers come back, until they are on schedule again. This
-/// is an *open loop*. It is the default because it is the only choice under which intended starts do not depend on the
-/// target, so response times are those of users who arrive on schedule. The price is a burst after each stall. You can
-/// bound it with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
+/// Intended starts do not move. Missed slots start as fast as callers return, until they are on schedule again. This
+/// is an *open loop*. It is the default because it is the only strictness under which intended starts do not depend on
+/// the target, so response times are those of users who arrive on schedule. The cost is a burst after each stall. You
+/// can limit the burst with [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
 ///
 /// ```
 /// use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -63,9 +63,9 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------12    3     4     5
 /// ```
 ///
-/// A late start moves the slots after it by this fraction of its gap. Slot 1 is 200 ms late. At 0.5, 100 ms of that are
-/// forfeited and become *idle* time, so slot 2 is intended at 300 ms instead of 200 ms. The late slot keeps its own
-/// intended start, so its wait time still reports how late it was.
+/// A late start moves the slots after it by this fraction of its gap. Slot 1 is 200 ms late. At 0.5, 100 ms of these
+/// 200 ms are forfeited and become *idle* time, so slot 2 is intended at 300 ms instead of 200 ms. The late slot keeps
+/// its own intended start, so its wait time still reports how late it was.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -93,13 +93,13 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------1     2     3     4     5
 /// ```
 ///
-/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of slot 1, so slots stay
-/// at least an interval apart, and missed time is never made up for. That includes the time by which the pacer's own
-/// pauses overrun, so the achieved rate is a little below the rate that was set. It is the virtual scheduling algorithm
-/// of GCRA without a tolerance (ITU-T I.371).
+/// A late start forfeits its whole gap. Slot 2 is intended one interval after the actual start of slot 1, so slots
+/// stay at least an interval apart, and missed time is never made up for. Forfeited time includes the time by which
+/// the pacer's own pauses overrun, so the achieved rate is a little below the rate that was set. This is the virtual
+/// scheduling algorithm of GCRA without a tolerance (ITU-T I.371).
 ///
-/// Only a straggler starts closer to another slot. A straggler is a slot that starts when a later one has started
-/// already, because its caller held a claim or overslept. It moves nothing.
+/// Only a straggler starts closer to another slot. A straggler is a slot that starts after a later slot has started,
+/// because its caller held a claim or overslept. It moves no other slot.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -127,10 +127,10 @@ use std::str::FromStr;
 /// actual starts     0 stalls ---------1  2  3  4  5     6
 /// ```
 ///
-/// Intended starts do not move, as with average. Missed time is *owed*, and is paid back at a bounded speed: while
-/// slots are late they start at up to this multiple of the rate, here twice the rate, or 50 ms apart. A ratio of 1.1
+/// Intended starts do not move, as with average. Missed time is *owed*, and is made up for at a limited speed: while
+/// slots are late, they start at up to this multiple of the rate, here twice the rate, or 50 ms apart. A ratio of 1.1
 /// catches up at 110 % of the rate. Wait times include the time that is still owed. The sustained rate and the peak
-/// rate hold at once, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).
+/// rate apply at the same time, as in the dual generic cell rate algorithm (GCRA) of ATM (ITU-T I.371).
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};
@@ -154,23 +154,22 @@ use std::str::FromStr;
 ///
 /// # Source
 ///
-/// The idea comes from the cycle rate limiter of `EngineBlock`, now nosqlbench. There too, one number is both
+/// The idea comes from the cycle rate limiter of `EngineBlock`, now nosqlbench. It also uses one number for both
 /// strictness and burst ratio.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Strictness(f64);
 
 impl Strictness {
-    /// 0: intended starts never move, whatever the target does; see
-    /// [Average](Strictness#average-0).
+    /// The strictness 0: intended starts never move, regardless of the target. See [Average](Strictness#average-0).
     pub const AVERAGE: Strictness = Strictness(0.0);
-    /// 1: no two slots are closer than the interval; see [Strict](Strictness#strict-1).
+    /// The strictness 1: no two slots are closer than the interval. See [Strict](Strictness#strict-1).
     pub const STRICT: Strictness = Strictness(1.0);
     const MOST: f64 = 1000.0;
 
-    /// A strictness from 0 to 1000. Above 1 it is the burst ratio.
+    /// Creates a strictness from a number from 0 to 1000. A number above 1 is a burst ratio.
     ///
     /// # Errors
-    /// [`StrictnessError`] for every other number, and for NaN.
+    /// Returns [`StrictnessError`] for every other number, and for NaN.
     ///
     /// # Examples
     /// ```
@@ -192,7 +191,7 @@ impl Strictness {
         }
     }
 
-    /// The number, from 0 to 1000.
+    /// Returns the strictness as a number from 0 to 1000.
     ///
     /// ```
     /// use nanopace::Strictness;
@@ -206,7 +205,7 @@ impl Strictness {
         self.0
     }
 
-    /// The rule for this strictness, in the integers that the schedule computes with.
+    /// Returns the rule for this strictness, with the integers that the schedule uses.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -223,21 +222,21 @@ impl Strictness {
     }
 }
 
-/// 1, in units of 2^-32.
+/// The number 1, in units of 2^-32.
 pub(crate) const ONE: u64 = 1 << 32;
 
 /// The rule for a late start, which `schedule/policy.rs` applies. Numbers are in units of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Average,
-    /// Forfeit this fraction of the gap; [`ONE`] is strict.
+    /// A late start forfeits this fraction of its gap. [`ONE`] is strict.
     Close(u64),
-    /// Pay back at this multiple of the rate.
+    /// Owed time is made up for at this multiple of the rate.
     Burst(u64),
 }
 
 impl Default for Strictness {
-    /// [`Strictness::AVERAGE`].
+    /// Returns [`Strictness::AVERAGE`].
     fn default() -> Strictness {
         Strictness::AVERAGE
     }
@@ -249,7 +248,7 @@ impl FromStr for Strictness {
     /// Parses a number from 0 to 1000, in the syntax of [`f64`]. Spaces around it are ignored.
     ///
     /// # Errors
-    /// [`StrictnessError`] for every other string.
+    /// Returns [`StrictnessError`] for every other string.
     ///
     /// # Examples
     /// ```

@@ -1,8 +1,8 @@
-//! The atomics and locks of the concurrent code: std's, or loom's models of them when built with `--cfg loom`. Parking
-//! is in `nanopace-nanos`.
+//! Provides the atomics and locks of the concurrent code: std's, or loom's models of them when built with `--cfg
+//! loom`. Parking is in `nanopace-nanos`.
 //!
-//! All concurrent code imports from here, and is written once for both. `std::sync::Arc` is used in both cases: it
-//! publishes nothing that the models check.
+//! All concurrent code imports its atomics and locks from this module, and is written once for both. `std::sync::Arc`
+//! is used in both cases: it publishes no data that the models check.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -15,9 +15,9 @@ mod world {
     pub(crate) use std::sync::atomic::AtomicU64;
     pub(crate) use std::thread::yield_now;
     pub(super) type RawMutex<T> = std::sync::Mutex<T>;
-    /// How many sleepers a change unparks. Each of them unparks one more.
+    /// The number of sleepers that a change unparks. Each of them unparks one more.
     pub(crate) const HERD: usize = 8;
-    /// How many uneven slots are drawn at once for all callers.
+    /// The number of uneven slots that are drawn at once for all callers.
     pub(crate) const DRAWN: usize = 64;
 
     /// Tries again and again for some dozen microseconds. A lock is mostly held for less time: for about 2 us while 64
@@ -51,9 +51,9 @@ mod world {
         static KEPT: Cell<Option<Parker>> = const { Cell::new(None) };
     }
 
-    /// Lends the thread's parker, so that a pause allocates nothing. It may still get the token of a wake-up that came
-    /// too late for an earlier pause: then it returns early, as for any change. A pause inside of a pause gets another
-    /// parker, so that no pause takes the wake-up of the one around it.
+    /// Lends the thread's parker to `pause`, so that a pause allocates nothing. The parker may still have the token of
+    /// a wake-up that came too late for an earlier pause. The pause then returns early, as for any change. A pause
+    /// inside of another pause gets a separate parker, so that no pause consumes the wake-up of the one around it.
     pub(crate) fn with_parker<T>(pause: impl FnOnce(&Parker) -> T) -> T {
         // A thread that is ending has no parker.
         let kept = KEPT.try_with(Cell::take).ok().flatten();
@@ -71,12 +71,13 @@ mod world {
     pub(crate) use loom::thread::yield_now;
     use nanopace_nanos::Parker;
     pub(super) type RawMutex<T> = loom::sync::Mutex<T>;
-    /// One, so that in a model with two sleepers the first one has to wake the other.
+    /// The number of sleepers that a change unparks: one, so that in a model with two sleepers the first one has to
+    /// wake the other.
     pub(crate) const HERD: usize = 1;
-    /// Few, because each is a word to be read.
+    /// The number of uneven slots that are drawn at once for all callers: few, because each is a word to be read.
     pub(crate) const DRAWN: usize = 2;
 
-    /// Returns none, so that a caller that waits for a lock parks at once: a model has no time.
+    /// Returns `None`, so that a caller that waits for a lock parks at once: a model has no time.
     pub(super) fn spin<T>(_: impl Fn() -> Option<T>) -> Option<T> {
         None
     }
@@ -90,16 +91,15 @@ mod world {
 use std::sync::{PoisonError, TryLockError};
 pub(crate) use world::{AtomicU64, DRAWN, HERD, MutexGuard, with_parker, yield_now};
 
-/// A number that no other call returns, from 1 on.
+/// Returns a number from 1 on that no other call returns.
 pub(crate) fn unique() -> u64 {
-    // Not loom's atomic: it has to outlive a model's run, and no model is about it.
+    // This is not loom's atomic, because it has to outlive a model's run. No model is about it.
     static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     // Relaxed: unique, not ordered.
     LAST.fetch_add(1, Relaxed) + 1
 }
 
-/// A mutex that can still be locked after a panic, because its holders leave the data consistent at
-/// every step.
+/// A mutex that can still be locked after a panic, because its holders leave the data consistent at every step.
 #[derive(Debug)]
 pub(crate) struct Mutex<T>(world::RawMutex<T>);
 

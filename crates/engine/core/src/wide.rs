@@ -1,11 +1,11 @@
-//! Unsigned integers of 256 bits.
+//! Implements unsigned integers of 256 bits.
 //!
-//! As with other integers, an overflow panics where overflow checks are on, and wraps elsewhere.
+//! As with other integers, an overflow panics if overflow checks are enabled, and wraps otherwise.
 
 use std::num::TryFromIntError;
 use std::ops::{Add, Div, Mul, Shl, Shr, Sub};
 
-// The order of the fields makes the derived order that of the numbers.
+// With this order of the fields, the derived order is that of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct U256 {
     high: u128,
@@ -20,12 +20,12 @@ impl U256 {
         U256 { high, low }
     }
 
-    /// The lower half.
+    /// Returns the lower 128 bits.
     pub(crate) fn low(self) -> u128 {
         self.low
     }
 
-    /// The number, to a relative error of 2^-52.
+    /// Converts the number to an `f64`, with a relative error of at most 2^-52.
     #[expect(clippy::cast_precision_loss, reason = "to the precision of an `f64`")]
     pub(crate) fn as_f64(self) -> f64 {
         const TWO_128: f64 = (1_u128 << 127) as f64 * 2.0;
@@ -47,7 +47,7 @@ impl U256 {
     }
 }
 
-/// The product of two halves.
+/// Returns the 256-bit product of two 128-bit numbers.
 fn widening_mul(a: u128, b: u128) -> U256 {
     const MASK: u128 = u64::MAX as u128;
     let (a_high, a_low, b_high, b_low) = (a >> 64, a & MASK, b >> 64, b & MASK);
@@ -112,8 +112,8 @@ impl Mul for U256 {
 impl Div for U256 {
     type Output = U256;
 
-    /// The quotient, rounded down. Each step makes the remainder smaller by a factor of 2^49. Each step uses an
-    /// estimate of the quotient that is never above the true quotient.
+    /// Returns the quotient, rounded down. Each step uses an estimate of the quotient that is never above the true
+    /// quotient, and reduces the remainder by a factor of 2^49.
     fn div(self, divisor: U256) -> U256 {
         if self.high == 0 && divisor.high == 0 {
             return U256::from(self.low / divisor.low);
@@ -128,7 +128,8 @@ impl Div for U256 {
     }
 }
 
-/// An estimate that is never above the quotient. The quotient is at least 1, and `quotient` is within 2^-50 of it.
+/// Returns an estimate that is never above the quotient. The quotient is at least 1, and `quotient` is within 2^-50 of
+/// it.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -145,7 +146,7 @@ fn at_most(quotient: f64) -> U256 {
 impl Shl<u32> for U256 {
     type Output = U256;
 
-    /// `bits` is less than 256.
+    /// Shifts left. `bits` must be less than 256.
     fn shl(self, bits: u32) -> U256 {
         match bits {
             0 => self,
@@ -160,7 +161,7 @@ impl Shl<u32> for U256 {
 impl Shr<u32> for U256 {
     type Output = U256;
 
-    /// `bits` is less than 256.
+    /// Shifts right. `bits` must be less than 256.
     fn shr(self, bits: u32) -> U256 {
         match bits {
             0 => self,
@@ -178,7 +179,7 @@ mod tests {
     use num_bigint::BigUint;
     use proptest::prelude::*;
 
-    /// Numbers of every length, many of them with long rows of equal bits.
+    /// Generates numbers of every length, many of them with long runs of equal bits.
     fn halves() -> impl Strategy<Value = u128> {
         let row = (any::<u128>(), 0_u32..128, any::<bool>());
         row.prop_map(|(bits, shift, ones)| if ones { u128::MAX >> shift } else { bits >> shift })
@@ -225,7 +226,7 @@ mod tests {
         fn quotients_are_exact(a in numbers(), b in numbers(), near in 0_u32..3) {
             prop_assume!(b != U256::ZERO);
             prop_assert_eq!(big(a / b), big(a) / big(b));
-            // Around a multiple.
+            // These numbers are close to a multiple of the divisor.
             let multiple = a / b * b;
             let beside = (multiple + U256::from(near)).saturating_sub(U256::ONE);
             prop_assert_eq!(big(beside / b), big(beside) / big(b));

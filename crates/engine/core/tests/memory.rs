@@ -1,4 +1,4 @@
-//! The memory of a pacer and of a lane, which must not grow with running time or with lanes that come and go.
+//! Tests the memory of a pacer and of a lane, which must not grow with running time or with lanes that come and go.
 
 #[path = "laws/common/mod.rs"]
 mod common;
@@ -13,22 +13,22 @@ use std::time::Duration;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 const PACER_BYTES: usize = 4 << 10;
-/// A pacer with the random numbers of the slots around the next one.
+/// The maximum memory of a pacer with the random numbers of the slots around the next one.
 const UNEVEN_BYTES: usize = 6 << 10;
-/// The memory of an uneven pacer on a shape, with a caller that has waited.
+/// The maximum memory of an uneven pacer on a shape, with a caller that has waited.
 const SHAPED_BYTES: usize = 7 << 10;
 const LANE_BYTES: usize = 256;
-/// A lane with the intended starts of the slots that it takes at once where they lie unevenly.
+/// The maximum memory of a lane with the intended starts of the unevenly spaced slots that it claims at once.
 const UNEVEN_LANE_BYTES: usize = 2 << 10;
 
-/// The value of `make`, and the memory that stays allocated while the value lives, including the value itself.
+/// Returns the value of `make`, and the memory that stays allocated while the value lives, including the value itself.
 fn bytes<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATOR.current_usage();
     let value = make();
     (value, ALLOCATOR.current_usage().saturating_sub(before))
 }
 
-/// Fills everything that is remembered: hundreds of rates and pauses, forfeited gaps, and slots given back.
+/// Fills all data that a pacer stores: hundreds of rates and pauses, forfeited gaps, and slots that were given back.
 fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..1_000_u64 {
         clock.advance(span(250_000_000));
@@ -43,12 +43,12 @@ fn lead_a_long_life(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// The least of some tries, because the test harness has its own thread, which allocates at any time.
+/// Returns the minimum growth of some tries, because the test harness has its own thread, which allocates at any time.
 fn growth<T>(mut more: impl FnMut() -> T) -> usize {
     (0..5).map(|_| bytes(&mut more).1).min().expect("some tries")
 }
 
-/// A pacer of uneven slots that has started some, including some that were far away.
+/// Returns a pacer of unevenly spaced slots that has started some, including some that were far away.
 fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let pacer = build("1M/s", clock).arrivals(arrivals).build();
     for step_ns in [1_000_000, 1_000_000_000_000_000, 1_000_000] {
@@ -59,7 +59,7 @@ fn uneven(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     pacer
 }
 
-/// A pacer of uneven slots on a shape, with a caller that has waited for a slot.
+/// Returns a pacer of unevenly spaced slots on a shape, with a caller that has waited for a slot.
 fn shaped(arrivals: Arrivals, clock: &ManualClock) -> Pacer {
     let shape: Shape = "ramp 1k/s..1M/s 1h, hold 1M/s 1h".parse().expect("a shape");
     let pacer = Pacer::shaped(shape).arrivals(arrivals).clock(clock.clone()).build();
@@ -95,7 +95,7 @@ fn pacers_of_uneven_slots_are_small() {
     }
 }
 
-/// Each poller keeps its slot until that is due.
+/// Each poller keeps its slot until it is due.
 fn pollers_allocate_nothing_for_a_slot() {
     let clock = ManualClock::new();
     let pacer = build("1M/s", &clock).build();
@@ -140,14 +140,14 @@ fn a_pacer_and_a_lane_are_small_and_stay_so() {
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
     assert_eq!(old, 0, "bytes more each time after more of the same");
 
-    // A slot that is held for ever does not keep the slots after it in memory.
+    // A slot that is held forever does not keep the slots after it in memory.
     let held = pacer.claim().expect("open");
     lead_a_long_life(&pacer, &clock);
     let old = growth(|| (0..4).for_each(|_| lead_a_long_life(&pacer, &clock)));
     assert_eq!(old, 0, "bytes more each time while a slot is held");
     drop(held);
 
-    // Recorded arrivals are forgotten.
+    // Recorded arrivals are dropped.
     let replay = Arrivals::replay(|| (0..).map(Duration::from_millis));
     let recorded = build("1/s", &clock).arrivals(replay).build();
     let play = |starts: u32| {

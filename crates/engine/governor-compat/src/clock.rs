@@ -1,6 +1,6 @@
-//! Clocks. Refusals report moments on the clock of the limiter.
+//! Provides clocks. The retry times of a limiter's refusals are times on the limiter's clock.
 //!
-//! The schedule of a limiter runs in real time, whatever its clock shows, unless the clock offers
+//! The schedule of a limiter runs in real time, regardless of its clock, unless the clock has its own
 //! [`pacing`](Clock::pacing).
 
 mod fake;
@@ -15,10 +15,10 @@ pub use quanta::{QuantaClock, QuantaInstant};
 pub use system::{MonotonicClock, SystemClock};
 pub use traits::{Clock, GivenClock, ReasonablyRealtime, Reference};
 
-/// The clock of [`RateLimiter::direct`](crate::RateLimiter::direct).
+/// The clock that [`RateLimiter::direct`](crate::RateLimiter::direct) uses.
 #[cfg(feature = "quanta")]
 pub type DefaultClock = QuantaClock;
 
-/// The clock of [`RateLimiter::direct`](crate::RateLimiter::direct).
+/// The clock that [`RateLimiter::direct`](crate::RateLimiter::direct) uses.
 #[cfg(not(feature = "quanta"))]
 pub type DefaultClock = MonotonicClock;

@@ -1,10 +1,10 @@
-//! The error for operations that can never start.
+//! Defines the error for operations that can never start.
 
 use std::error::Error;
 use std::fmt;
 
-/// A request for more cells at once than the quota's burst size, which is the number in this error. Waiting would not
-/// help, so the request fails at once.
+/// The error for a request for more cells at once than the quota's burst size. The field is the burst size. Waiting
+/// would not help, so the request fails at once.
 ///
 /// ```
 /// use governor::{InsufficientCapacity, Quota, RateLimiter};

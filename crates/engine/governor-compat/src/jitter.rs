@@ -1,10 +1,10 @@
-//! Random time that is added to a wait.
+//! Adds random time to a wait.
 
 use crate::nanos::Nanos;
 use std::ops::Add;
 use std::time::{Duration, Instant};
 
-/// A random span to add to a wait, from a minimum to less than a maximum.
+/// A range of random durations to add to a wait: at least a minimum, and less than a maximum.
 ///
 /// ```
 /// use governor::Jitter;
@@ -22,13 +22,13 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// A random time from zero to `max`.
+    /// Returns a jitter from zero to `max`.
     #[must_use]
     pub fn up_to(max: Duration) -> Jitter {
         Jitter { min: Nanos::default(), max: max.into() }
     }
 
-    /// A random time from `min` to `min + interval`.
+    /// Returns a jitter from `min` to `min + interval`.
     #[must_use]
     pub fn new(min: Duration, interval: Duration) -> Jitter {
         let min = Nanos::from(min);
@@ -60,7 +60,7 @@ impl Add<Nanos> for Jitter {
 impl Add<Instant> for Jitter {
     type Output = Instant;
 
-    /// If the system can't represent the sum, returns `moment`.
+    /// Returns `moment` plus a random duration. If the system can't represent the sum, returns `moment`.
     fn add(self, moment: Instant) -> Instant {
         moment.checked_add(self.draw()).unwrap_or(moment)
     }

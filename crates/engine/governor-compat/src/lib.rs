@@ -19,6 +19,6 @@ pub use limiter::RateLimiter;
 pub use not_until::NotUntil;
 pub use quota::Quota;
 
-/// A limiter on the default clock, as [`RateLimiter::direct`] returns it.
+/// A limiter with the default clock, as [`RateLimiter::direct`] returns it.
 pub type DefaultDirectRateLimiter<MW = middleware::NoOpMiddleware> =
     RateLimiter<state::NotKeyed, state::InMemoryState, clock::DefaultClock, MW>;

@@ -1,4 +1,4 @@
-//! A rate limiter without keys, with governor's methods.
+//! Provides a rate limiter without keys, with governor's methods.
 
 #[cfg(feature = "jitter")]
 use crate::Jitter;
@@ -21,11 +21,11 @@ const ONE: NonZeroU32 = NonZeroU32::MIN;
 
 /// Admits cells at a rate, by a schedule that loses no time.
 ///
-/// The schedule starts when a caller first asks for a cell. From there on cells have their intended starts one interval
-/// apart. Callers that come early are refused or wait. Callers that are late may start at once until they are on
-/// schedule again. At most a burst is made up for in this way, or 100 ms of the schedule if that is more.
+/// The schedule starts at the first request for a cell. After that, the intended starts of cells are one interval
+/// apart. Requests that come early are refused or wait. Requests that are late are admitted at once until the schedule
+/// is caught up. In this way, at most one burst is made up for, or 100 ms of the schedule if that is more.
 ///
-/// A limiter is shared by reference, and works from any number of threads and tasks.
+/// A limiter is shared by reference, and can be used from any number of threads and tasks.
 ///
 /// ```
 /// use governor::{Quota, RateLimiter};
@@ -50,7 +50,7 @@ pub struct RateLimiter<K, S, C, MW = NoOpMiddleware> {
 }
 
 impl RateLimiter<NotKeyed, InMemoryState, DefaultClock, NoOpMiddleware> {
-    /// A limiter on the default clock.
+    /// Creates a limiter with the default clock.
     ///
     /// ```
     /// use governor::{Quota, RateLimiter};
@@ -67,9 +67,9 @@ impl RateLimiter<NotKeyed, InMemoryState, DefaultClock, NoOpMiddleware> {
 }
 
 impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
-    /// A limiter with a clock of the caller's choice, by value or by reference.
+    /// Creates a limiter with the given clock, which is passed by value or by reference.
     ///
-    /// Refusals show moments of that clock. The schedule runs in real time, unless the clock has its own
+    /// Refusals report times on that clock. The schedule runs in real time, unless the clock has its own
     /// [`pacing`](Clock::pacing).
     ///
     /// ```
@@ -87,7 +87,7 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
         RateLimiter { pace: Pace::new(quota, clock.pacing()), clock, kind: PhantomData }
     }
 
-    /// The clock.
+    /// Returns the limiter's clock.
     pub fn clock(&self) -> &C {
         &self.clock
     }
@@ -95,7 +95,7 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
     /// Admits one cell if it is due.
     ///
     /// # Errors
-    /// [`NotUntil`], with the moment at which the cell is due. Nothing was taken.
+    /// Returns [`NotUntil`] with the time at which the cell is due. No cell was admitted.
     ///
     /// # Examples
     /// ```
@@ -118,11 +118,11 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
         self.decide(ONE)
     }
 
-    /// Admits `n` cells as one operation if the first of them is due: all of them or none. The next cell is due `n`
-    /// intervals later.
+    /// Admits `n` cells as one operation if the first of them is due: either all of them or no cell. The next cell is
+    /// due `n` intervals later.
     ///
     /// # Errors
-    /// [`InsufficientCapacity`] if `n` is more than the burst size; otherwise as
+    /// Returns [`InsufficientCapacity`] if `n` is more than the burst size, and otherwise the error of
     /// [`check`](RateLimiter::check).
     ///
     /// # Examples
@@ -164,16 +164,17 @@ impl<C: Clock> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant
 impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>> {
     /// Waits until the next cell is due, and admits it.
     ///
-    /// Cancel-safe: a task that waits has taken nothing. The first task that waits creates the limiter's timer, in the
-    /// runtime that it runs in. After 64 cells in a row that were due at once, a task lets others run.
+    /// The future is cancel-safe: a task that waits has not used a cell. The first task that waits creates the
+    /// limiter's timer, in its own runtime. After 64 consecutive cells that were due at once, a task yields to other
+    /// tasks.
     pub async fn until_ready(&self) {
         self.wait(ONE).await;
     }
 
-    /// Like [`until_ready`](RateLimiter::until_ready), but if the task had to wait, it waits for an additional random
-    /// time. That time does not move the schedule.
+    /// Waits like [`until_ready`](RateLimiter::until_ready). If the task had to wait, it then waits for an additional
+    /// random time. That time does not move the schedule.
     ///
-    /// A task that is cancelled during that time has taken its cell.
+    /// If a task is cancelled during that additional time, its cell has been used.
     ///
     /// ```
     /// use governor::{Jitter, Quota, RateLimiter};
@@ -195,18 +196,18 @@ impl<C: ReasonablyRealtime> RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddlewa
     /// due `n` intervals later.
     ///
     /// # Errors
-    /// [`InsufficientCapacity`] at once if `n` is more than the burst size.
+    /// Returns [`InsufficientCapacity`] at once if `n` is more than the burst size.
     pub async fn until_n_ready(&self, n: NonZeroU32) -> Result<(), InsufficientCapacity> {
         self.pace.fits(n)?;
         self.wait(n).await;
         Ok(())
     }
 
-    /// Like [`until_n_ready`](RateLimiter::until_n_ready), with the jitter of
+    /// Waits like [`until_n_ready`](RateLimiter::until_n_ready), with the jitter of
     /// [`until_ready_with_jitter`](RateLimiter::until_ready_with_jitter).
     ///
     /// # Errors
-    /// As `until_n_ready`.
+    /// Returns the error of `until_n_ready`.
     #[cfg(feature = "jitter")]
     pub async fn until_n_ready_with_jitter(
         &self,

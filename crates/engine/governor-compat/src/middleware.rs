@@ -1,11 +1,11 @@
-//! The results of decisions. The only middleware returns nothing for an admitted cell, and the retry moment for a
+//! Defines the results of decisions. The only middleware returns `()` for an admitted cell, and the retry time for a
 //! refused one.
 
 use crate::clock::{Clock, DefaultClock, Reference};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A decision returns `()`, or a [`NotUntil`](crate::NotUntil) with a moment of type `P`.
+/// The middleware with which a decision returns `()`, or a [`NotUntil`](crate::NotUntil) with a time of type `P`.
 pub struct NoOpMiddleware<P: Reference = <DefaultClock as Clock>::Instant>(PhantomData<P>);
 
 impl<P: Reference> fmt::Debug for NoOpMiddleware<P> {

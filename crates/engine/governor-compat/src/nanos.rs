@@ -1,11 +1,11 @@
-//! Whole nanoseconds, for clocks that you write.
+//! Represents whole nanoseconds, for clocks that you write.
 
 use std::fmt;
 use std::ops::{Add, Div, Mul};
 use std::time::Duration;
 
-/// A number of nanoseconds: a span, or a moment since some origin. Sums, products and conversions
-/// saturate at 584 years.
+/// A number of nanoseconds: a duration, or a time since some origin. Sums, products and conversions saturate at 584
+/// years.
 ///
 /// ```
 /// use governor::nanos::Nanos;
@@ -20,19 +20,19 @@ use std::time::Duration;
 pub struct Nanos(u64);
 
 impl Nanos {
-    /// A span of `nanos` nanoseconds.
+    /// Creates a duration of `nanos` nanoseconds.
     #[must_use]
     pub const fn new(nanos: u64) -> Nanos {
         Nanos(nanos)
     }
 
-    /// The number of nanoseconds.
+    /// Returns the number of nanoseconds.
     #[must_use]
     pub const fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// The difference; zero if `other` is more.
+    /// Returns the difference, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
@@ -96,7 +96,7 @@ impl Mul<u64> for Nanos {
 impl Div for Nanos {
     type Output = u64;
 
-    /// How often `other` fits into this span; zero if `other` is zero.
+    /// Returns how many times `other` fits into this duration, or zero if `other` is zero.
     fn div(self, other: Nanos) -> u64 {
         self.0.checked_div(other.0).unwrap_or(0)
     }

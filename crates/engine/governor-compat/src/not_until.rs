@@ -1,12 +1,12 @@
-//! The refusal of a caller that came too early.
+//! Defines the refusal of a request that came too early.
 
 use crate::Quota;
 use crate::clock::Reference;
 use std::fmt;
 use std::time::Duration;
 
-/// The refusal of a cell that is not due. It contains the moment from which the cell is admitted, by the current
-/// schedule. Nothing was taken.
+/// The refusal of a cell that is not due. It contains the time from which the cell is admitted, by the current
+/// schedule. The refused request used no cell.
 ///
 /// ```
 /// use governor::clock::{Clock, FakeRelativeClock};
@@ -36,17 +36,18 @@ impl<P: Reference> NotUntil<P> {
         NotUntil { earliest, quota }
     }
 
-    /// The moment from which the cell is admitted, on the limiter's clock, unless other callers take it first.
+    /// Returns the time from which the cell is admitted, on the limiter's clock, unless other callers are admitted
+    /// first.
     pub fn earliest_possible(&self) -> P {
         self.earliest
     }
 
-    /// The time from `from` to that moment; zero if it has passed.
+    /// Returns the duration from `from` to that time, or zero if it has passed.
     pub fn wait_time_from(&self, from: P) -> Duration {
         self.earliest.duration_since(self.earliest.min(from)).into()
     }
 
-    /// The limiter's quota.
+    /// Returns the limiter's quota.
     pub fn quota(&self) -> Quota {
         self.quota
     }

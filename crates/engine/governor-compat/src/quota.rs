@@ -1,12 +1,12 @@
-//! Quotas: how many cells per time, and how many at once.
+//! Defines quotas: how many cells per period, and how many at once.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A rate, and how many cells may start together.
+/// A rate, and the maximum number of cells that may start together.
 ///
-/// The rate is kept exactly: 3 per second stays 3 per second, although
-/// [`replenish_interval`](Quota::replenish_interval) shows whole nanoseconds. The burst size is the largest `n` of
+/// The rate is stored exactly: 3 per second stays 3 per second, although
+/// [`replenish_interval`](Quota::replenish_interval) returns whole nanoseconds. The burst size is the maximum `n` of
 /// [`check_n`](crate::RateLimiter::check_n), and limits the time that is made up for after a stall. A limiter does not
 /// start with a burst.
 ///
@@ -32,25 +32,25 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// `max_burst` cells per second, with bursts of up to `max_burst` cells.
+    /// Returns a quota of `max_burst` cells per second, with bursts of up to `max_burst` cells.
     #[must_use]
     pub const fn per_second(max_burst: NonZeroU32) -> Quota {
         Quota::per(max_burst, Duration::from_secs(1))
     }
 
-    /// `max_burst` cells per minute, with bursts of up to `max_burst` cells.
+    /// Returns a quota of `max_burst` cells per minute, with bursts of up to `max_burst` cells.
     #[must_use]
     pub const fn per_minute(max_burst: NonZeroU32) -> Quota {
         Quota::per(max_burst, Duration::from_secs(60))
     }
 
-    /// `max_burst` cells per hour, with bursts of up to `max_burst` cells.
+    /// Returns a quota of `max_burst` cells per hour, with bursts of up to `max_burst` cells.
     #[must_use]
     pub const fn per_hour(max_burst: NonZeroU32) -> Quota {
         Quota::per(max_burst, Duration::from_secs(3_600))
     }
 
-    /// One cell per period, and bursts of one. None for a period of zero.
+    /// Returns a quota of one cell per period, with bursts of one cell. Returns `None` if the period is zero.
     ///
     /// ```
     /// use governor::Quota;
@@ -67,7 +67,8 @@ impl Quota {
         Some(Quota::per(NonZeroU32::MIN, replenish_1_per))
     }
 
-    /// A burst of `max_burst` cells per period. None for a period of zero.
+    /// Returns a quota of `max_burst` cells per period, with bursts of `max_burst` cells. Returns `None` if the period
+    /// is zero.
     #[deprecated(note = "the other constructors are clearer, with `allow_burst`")]
     #[must_use]
     pub const fn new(max_burst: NonZeroU32, replenish_all_per: Duration) -> Option<Quota> {
@@ -77,13 +78,13 @@ impl Quota {
         Some(Quota::per(max_burst, replenish_all_per))
     }
 
-    /// The same rate with bursts of another size.
+    /// Returns a quota with the same rate and another burst size.
     #[must_use]
     pub const fn allow_burst(self, max_burst: NonZeroU32) -> Quota {
         Quota { max_burst, ..self }
     }
 
-    /// The time from one cell to the next, rounded down to whole nanoseconds.
+    /// Returns the time from one cell to the next, rounded down to whole nanoseconds.
     #[must_use]
     pub const fn replenish_interval(&self) -> Duration {
         match self.period.checked_div(self.cells.get()) {
@@ -92,13 +93,13 @@ impl Quota {
         }
     }
 
-    /// The most cells that may start together.
+    /// Returns the maximum number of cells that may start together.
     #[must_use]
     pub const fn burst_size(&self) -> NonZeroU32 {
         self.max_burst
     }
 
-    /// The time that a whole burst takes at the rate.
+    /// Returns the time that a whole burst takes at the rate.
     #[must_use]
     pub const fn burst_size_replenished_in(&self) -> Duration {
         self.replenish_interval().saturating_mul(self.max_burst.get())
@@ -108,14 +109,14 @@ impl Quota {
         Quota { cells, period, max_burst: cells }
     }
 
-    /// The rate, as cells per period.
+    /// Returns the rate as a number of cells and a period.
     pub(crate) fn cells_per_period(&self) -> (NonZeroU32, Duration) {
         (self.cells, self.period)
     }
 }
 
 impl PartialEq for Quota {
-    /// Whether rate and burst size are the same: 60 per minute is the rate of 1 per second.
+    /// Returns whether rate and burst size are the same: 60 per minute is the same rate as 1 per second.
     fn eq(&self, other: &Quota) -> bool {
         // The factors are below 2^94 and 2^32.
         let product = |a: &Quota, b: &Quota| a.period.as_nanos() * u128::from(b.cells.get());

@@ -1,4 +1,4 @@
-//! The types that appear as parameters in the types of limiters.
+//! Defines the types that appear as parameters in the types of limiters.
 //!
 //! ```
 //! use governor::clock::MonotonicClock;
@@ -17,20 +17,20 @@
 
 pub use crate::limiter::RateLimiter;
 
-/// A limiter without keys: one schedule for all callers.
+/// The key type of a limiter without keys, which has one schedule for all callers.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotKeyed {
-    /// The only key there is.
+    /// The only value of this type.
     NonKey,
 }
 
-/// A limiter whose state is in memory. The state itself is inside the limiter's pacer.
+/// The state type of a limiter that stores its state in memory. The state itself is inside the limiter's pacer.
 #[derive(Debug, Default)]
 pub struct InMemoryState {
     _private: (),
 }
 
-/// The limiters of this crate: those without keys.
+/// Re-exports the types of limiters without keys, the only limiters of this crate.
 pub mod direct {
     pub use crate::state::NotKeyed;
 }

@@ -1,4 +1,4 @@
-//! The trait of clocks, and the clocks of this crate.
+//! Defines the trait of clocks, and exports the clocks of this crate.
 
 mod manual;
 #[cfg(unix)]
@@ -15,17 +15,17 @@ use ::std::fmt::Debug;
 use ::std::hint;
 use ::std::time::Duration;
 
-/// A few times the duration of a spin-loop hint.
+/// The remaining time below which [`Clock::relax`] gives no spin-loop hint: a few times the duration of a hint.
 const CLOSE: Duration = Duration::from_nanos(500);
 
-/// A monotonic clock, and how to wait on it.
+/// A monotonic clock, and the way in which threads wait on it.
 ///
-/// A pacer or a limiter reads its clock whenever an earlier reading is not enough. A reading that is earlier than a
-/// previous one only makes a start late. The implementation must not call the pacer or the limiter.
+/// A pacer or a limiter reads its clock whenever an earlier reading is not enough. If a reading is earlier than a
+/// previous one, it only makes a start late. The implementation must not call the pacer or the limiter.
 ///
 /// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.
-/// `MonotonicClock` reads the same values as other programs on the machine. [`ManualClock`] moves only when a test
-/// moves it.
+/// `MonotonicClock` returns the same values that other programs on the machine read. [`ManualClock`] moves only when a
+/// test moves it.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, Nanos, Parker, StdClock};
@@ -58,14 +58,14 @@ const CLOSE: Duration = Duration::from_nanos(500);
 /// assert!(real.elapsed() >= Duration::from_millis(10));
 /// ```
 pub trait Clock: Debug + Send + Sync {
-    /// Now, in nanoseconds since the clock's origin.
+    /// Returns the current time, in nanoseconds since the clock's origin.
     fn now(&self) -> Nanos;
 
-    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first. May return
-    /// early. [`Nanos::MAX`] means until unparked.
+    /// Sleeps until about `until`, or until `parker` is unparked, whichever comes first. May return early.
+    /// [`Nanos::MAX`] means to sleep until unparked.
     ///
-    /// By default the thread sleeps for `until - now` in real time. Override this method for a clock that runs at
-    /// another speed.
+    /// By default the thread sleeps for `until - now` in real time. Override this method for a clock that runs at a
+    /// different speed.
     fn park(&self, parker: &Parker, until: Nanos) {
         if until == Nanos::MAX {
             parker.park();
@@ -74,7 +74,8 @@ pub trait Clock: Debug + Send + Sync {
         }
     }
 
-    /// Whether the clock runs on its own, so that a thread can measure how long its sleeps take. True by default.
+    /// Returns whether the clock advances by itself, so that a thread can measure how long its sleeps take. True by
+    /// default.
     fn is_real(&self) -> bool {
         true
     }
@@ -82,7 +83,7 @@ pub trait Clock: Debug + Send + Sync {
     /// Called repeatedly by a thread that spins until `until`, and has just read `now`, which is earlier.
     ///
     /// By default this is a spin-loop hint, which lets the core's other hardware thread run. In the last half
-    /// microsecond it does nothing, because a hint there would make the start later.
+    /// microsecond it does nothing, because a hint would then make the start later.
     fn relax(&self, now: Nanos, until: Nanos) {
         if until - now > CLOSE {
             hint::spin_loop();

@@ -21,10 +21,10 @@ use core::fmt;
 use core::ops::{Add, Sub};
 use core::time::Duration;
 
-/// A moment, in nanoseconds since the origin of a clock.
+/// A point in time, in nanoseconds since the origin of a clock.
 ///
-/// The range is 0 to 2^63 - 1 ns (292 years). Sums saturate at the upper end and differences at
-/// zero, so arithmetic on moments neither panics nor wraps.
+/// Values range from 0 to 2^63 - 1 ns (292 years). Sums saturate at the upper end and differences at zero, so
+/// arithmetic on times neither panics nor wraps.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -43,10 +43,10 @@ pub struct Nanos(u64);
 impl Nanos {
     /// The clock's origin.
     pub const ZERO: Nanos = Nanos(0);
-    /// The latest possible moment, 292 years after the origin. As a due time, it means "not before something changes".
+    /// The latest possible time, 292 years after the origin. As a due time, it means "not before something changes".
     pub const MAX: Nanos = Nanos(i64::MAX.unsigned_abs());
 
-    /// The moment `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].
+    /// Returns the time `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].
     ///
     /// ```
     /// use nanopace_nanos::Nanos;
@@ -59,7 +59,7 @@ impl Nanos {
         if nanos > Self::MAX.0 { Self::MAX } else { Nanos(nanos) }
     }
 
-    /// Nanoseconds since the clock's origin, from 0 to 2^63 - 1.
+    /// Returns the nanoseconds since the clock's origin, from 0 to 2^63 - 1.
     ///
     /// ```
     /// use nanopace_nanos::Nanos;
@@ -72,7 +72,8 @@ impl Nanos {
         self.0
     }
 
-    /// Nanoseconds since the clock's origin, as a signed number: for arithmetic whose results can be before the origin.
+    /// Returns the nanoseconds since the clock's origin as a signed number, for arithmetic whose results can be before
+    /// the origin.
     ///
     /// ```
     /// use nanopace_nanos::Nanos;
@@ -84,7 +85,7 @@ impl Nanos {
         self.0.cast_signed()
     }
 
-    /// The moment `nanos` nanoseconds after the clock's origin; the origin if they are negative.
+    /// Returns the time `nanos` nanoseconds after the clock's origin, or the origin if `nanos` is negative.
     ///
     /// ```
     /// use nanopace_nanos::Nanos;
@@ -97,7 +98,7 @@ impl Nanos {
     }
 }
 
-/// A duration in whole nanoseconds, limited to the range of [`Nanos`].
+/// Converts a duration to whole nanoseconds, limited to the range of [`Nanos`].
 fn whole_ns(span: Duration) -> u64 {
     i64::try_from(span.as_nanos()).unwrap_or(i64::MAX).unsigned_abs()
 }
@@ -105,7 +106,7 @@ fn whole_ns(span: Duration) -> u64 {
 impl Add<Duration> for Nanos {
     type Output = Nanos;
 
-    /// The moment `span` later, at most [`Nanos::MAX`].
+    /// Returns the time `span` later, at most [`Nanos::MAX`].
     fn add(self, span: Duration) -> Nanos {
         Nanos::from_nanos(self.0.saturating_add(whole_ns(span)))
     }
@@ -114,7 +115,7 @@ impl Add<Duration> for Nanos {
 impl Sub<Duration> for Nanos {
     type Output = Nanos;
 
-    /// The moment `span` earlier, at least [`Nanos::ZERO`].
+    /// Returns the time `span` earlier, at least [`Nanos::ZERO`].
     fn sub(self, span: Duration) -> Nanos {
         Nanos::from_nanos(self.0.saturating_sub(whole_ns(span)))
     }
@@ -123,7 +124,7 @@ impl Sub<Duration> for Nanos {
 impl Sub for Nanos {
     type Output = Duration;
 
-    /// The time from `earlier` to this moment; zero if `earlier` is later.
+    /// Returns the duration from `earlier` to this time, or zero if `earlier` is later.
     fn sub(self, earlier: Nanos) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

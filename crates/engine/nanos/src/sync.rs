@@ -1,4 +1,4 @@
-//! Atomics, locks and parking: std's, or loom's models of them when built with `--cfg loom`.
+//! Provides atomics, locks and parking: std's, or loom's models of them when built with `--cfg loom`.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -16,7 +16,8 @@ mod world {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
     pub(crate) use loom::thread::yield_now;
 
-    /// A wake-up token under a mutex. A timeout never ends a park, so models move a manual clock instead.
+    /// A parker for models: a wake-up token under a mutex. A timeout never ends a park, so models move a manual clock
+    /// instead.
     #[derive(Default)]
     pub(super) struct Parker(Unparker);
 
@@ -60,20 +61,20 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts the calling thread to sleep until its [`Unparker`] wakes it. Implementations of [`Clock`](crate::Clock) use it,
-/// and so do threads that wait on a clock.
+/// Puts the calling thread to sleep until its [`Unparker`] wakes it. Implementations of [`Clock`](crate::Clock) and
+/// threads that wait on a clock use it.
 ///
 /// A parker has its own token, unlike [`std::thread::park`]. The caller's own parking and the parking of a pacer or a
-/// limiter therefore never take each other's wake-ups.
+/// limiter therefore never consume each other's wake-ups.
 pub struct Parker(world::Parker);
 
-/// Wakes the thread that sleeps, or sleeps next, on the [`Parker`] that created this unparker. All clones wake the same
-/// parker.
+/// Wakes the thread that sleeps on the [`Parker`] that created this unparker. If no thread sleeps, the next sleep ends
+/// at once. All clones wake the same parker.
 #[derive(Clone)]
 pub struct Unparker(world::Unparker);
 
 impl Parker {
-    /// A parker for the calling thread, to give to [`Clock::park`](crate::Clock::park).
+    /// Creates a parker for the calling thread, to pass to [`Clock::park`](crate::Clock::park).
     ///
     /// ```
     /// use nanopace_nanos::{Clock, Nanos, Parker, TscClock};
@@ -101,7 +102,7 @@ impl Parker {
         self.0.park_timeout(timeout);
     }
 
-    /// The unparker of this parker.
+    /// Returns the unparker of this parker.
     #[inline]
     #[must_use]
     pub fn unparker(&self) -> Unparker {

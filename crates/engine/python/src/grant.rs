@@ -1,4 +1,4 @@
-//! Grants, the results of `acquire`.
+//! Defines the class `Grant`, the result of `acquire`.
 
 use crate::ledger::nanos;
 use crate::read::moment;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// Permission to start one operation now. Moments are those of `time.monotonic_ns()`.
+/// Permission to start one operation now. Times are those of `time.monotonic_ns()`.
 // Reused objects save a tenth of a call. With the free list, the class has no `eq` and no `hash`.
 #[pyclass(frozen, module = "nanopace", freelist = 64)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,43 +25,44 @@ impl Grant {
 
 #[pymethods]
 impl Grant {
-    /// The slot's number in the whole load; the first one is 0.
+    /// The slot's number in the whole load. The first slot has the number 0.
     #[getter]
     fn slot(&self) -> u64 {
         self.0.slot()
     }
 
-    /// When the schedule says that the operation starts.
+    /// The time at which the operation starts according to the schedule, in nanoseconds.
     #[getter]
     fn intended_start_ns(&self) -> u64 {
         self.0.intended_start().as_nanos()
     }
 
-    /// When the operation starts.
+    /// The time at which the operation was allowed to start, in nanoseconds.
     #[getter]
     fn actual_start_ns(&self) -> u64 {
         self.0.actual_start().as_nanos()
     }
 
-    /// How late the operation starts: actual minus intended start, never negative.
+    /// How late the operation starts, in nanoseconds: actual minus intended start, never negative.
     #[getter]
     fn wait_time_ns(&self) -> u64 {
         self.0.wait_nanos()
     }
 
-    /// The wait time in seconds.
+    /// How late the operation starts, in seconds.
     #[getter]
     fn wait_time(&self) -> f64 {
         self.0.wait_time().as_secs_f64()
     }
 
-    /// The response time in nanoseconds: from the intended start to `end_ns`, which is now by default.
+    /// Returns the response time in nanoseconds: the time from the intended start to `end_ns`, which is now by
+    /// default.
     #[pyo3(signature = (end_ns = None))]
     fn response_time_ns(&self, end_ns: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
         self.response(end_ns).map(nanos)
     }
 
-    /// The response time in seconds.
+    /// Returns the response time in seconds: the time from the intended start to `end_ns`, which is now by default.
     #[pyo3(signature = (end_ns = None))]
     fn response_time(&self, end_ns: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         self.response(end_ns).map(|time| time.as_secs_f64())

@@ -1,4 +1,4 @@
-//! Lanes: one worker's handle to a pacer.
+//! Defines the class `Lane`: one worker's handle to a pacer.
 
 use crate::errors::{ended, refused};
 use crate::grant::Grant;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::{self, ThreadId};
 
-/// One worker's handle to a pacer: it takes slots that are due in runs. A lane belongs to the thread that first uses
+/// One worker's handle to a pacer. It claims slots that are due in runs. A lane belongs to the thread that first uses
 /// it, and raises `RuntimeError` in any other thread.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
@@ -25,7 +25,8 @@ impl Lane {
         Lane { pacer: pacer.clone(), slots, owner: OnceLock::new() }
     }
 
-    /// The lane, for its own thread. A signal handler that uses it again during a call gets an error.
+    /// Returns the lane, if the calling thread is its own. If a signal handler uses the lane again during a call, the
+    /// handler gets an error.
     fn own(&self) -> PyResult<MutexGuard<'_, nanopace::Lane>> {
         let current = thread::current().id();
         let slots =
@@ -38,7 +39,7 @@ impl Lane {
 
 #[pymethods]
 impl Lane {
-    /// Like `Pacer.acquire`.
+    /// Acquires the next slot, like `Pacer.acquire`.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;
@@ -52,12 +53,12 @@ impl Lane {
         }
     }
 
-    /// Like `Pacer.try_acquire`.
+    /// Starts the next slot if it is due now, like `Pacer.try_acquire`.
     fn try_acquire(&self) -> PyResult<Option<Grant>> {
         if_due(self.own()?.try_acquire())
     }
 
-    /// Gives back the slots that the lane has taken and not started. Call it before a long time without acquiring.
+    /// Gives back the slots that the lane has claimed and not started. Call it before a long time without acquiring.
     fn give_back(&self) -> PyResult<()> {
         self.own()?.give_back();
         Ok(())
@@ -67,7 +68,7 @@ impl Lane {
         this
     }
 
-    /// The next grant; iteration ends when no operation starts any more.
+    /// Returns the next grant. Iteration ends when no more operations start.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Grant>> {
         until_ended(py, self.acquire(py, None))
     }

@@ -1,30 +1,30 @@
-//! The account of the schedule's time and slots.
+//! Defines the class `Ledger`: the account of the schedule's time and slots.
 
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// The account of a pacer's time and slots at one moment. Times are in nanoseconds: elapsed = allocated + idle +
-/// waiting + backlog.
+/// The account of a pacer's time and slots at the time of the call. Times are in nanoseconds: elapsed = allocated +
+/// idle + waiting + backlog.
 #[pyclass(frozen, get_all, eq, module = "nanopace")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    /// Schedule time since the start, without pauses.
+    /// The schedule time since the start, without pauses.
     elapsed_ns: u64,
-    /// The time of slots that have started or were skipped.
+    /// The time of slots that have been claimed or skipped, up to now.
     allocated_ns: u64,
-    /// Time that a late policy has forfeited.
+    /// The time that a late policy has forfeited.
     idle_ns: u64,
-    /// Time that is owed under a burst policy.
+    /// The time that is owed under a burst ratio.
     waiting_ns: u64,
-    /// The time of slots that are due and have not started.
+    /// The time of slots that are due and not claimed.
     backlog_ns: u64,
-    /// Slots that were taken.
+    /// The number of slots that were claimed, without those that were given back or skipped.
     granted: u64,
-    /// Slots that were skipped because they were too late.
+    /// The number of slots that were skipped because they were too late.
     skipped: u64,
-    /// Slots that are due and that no caller has taken.
+    /// The number of slots that are due and not claimed.
     backlog_slots: u64,
-    /// Slots that started early, by less than the sleep threshold.
+    /// The number of slots that started early, by less than the sleep threshold.
     early_starts: u64,
 }
 

@@ -1,8 +1,8 @@
 //! The compiled module of the Python package: the engine's types for Python.
 //!
-//! The classes are `frozen` and shared by reference, so the module declares that it needs no global interpreter lock. A
-//! call is tried first with the lock held, and the lock is released only to wait. No panic of the engine is expected,
-//! and `PyO3` turns a panic into an exception.
+//! The classes are `frozen` and shared by reference, so the module declares that it needs no global interpreter lock.
+//! A call first tries to succeed with the lock held, and the lock is released only to wait. No panic of the engine is
+//! expected, and `PyO3` turns a panic into an exception.
 
 mod errors;
 mod grant;

@@ -1,4 +1,4 @@
-//! The class `Pacer`.
+//! Defines the class `Pacer`.
 
 use crate::errors::{ended, refused, wrong};
 use crate::grant::Grant;
@@ -12,12 +12,12 @@ use nanopace::driver::Drive;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Paces operations: each `acquire` blocks until the intended start of the next slot, and returns how late it is. Any
-/// number of threads may share it.
+/// Paces operations: each `acquire` blocks until the intended start of the next slot, and returns a grant that
+/// contains how late the start is. Any number of threads can share a pacer.
 ///
-/// The load is a rate such as "5k/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s, hold
-/// 60s". Times are seconds or a `timedelta`. The schedule starts now by default, with `start="on_first_use"` when a
-/// slot is first asked for, and with `start="on_resume"` when `resume` is called.
+/// The load is a rate such as "5k/s", a number of operations per second, or a shape such as "ramp 100/s..5k/s 30s,
+/// hold 60s". Times are seconds or a `timedelta`. By default the schedule starts now. With `start="on_first_use"` it
+/// starts when a caller first tries to claim a slot, and with `start="on_resume"` when `resume` is called.
 #[pyclass(frozen, subclass, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Pacer(pub(crate) nanopace::Pacer);
@@ -35,10 +35,11 @@ impl Pacer {
         Ok(Pacer(settings::apply(settings::load(load)?, settings)?.build()))
     }
 
-    /// Takes the next slot, blocks until its intended start, and returns how late it is.
+    /// Claims the next slot, blocks until its intended start, and returns its grant, which contains how late the start
+    /// is.
     ///
-    /// Raises Closed or Finished when no operation starts any more, and `TimeoutError` as soon as the slot is known
-    /// not to start within `timeout`. In these cases it has taken nothing.
+    /// Raises Closed or Finished when no more operations start, and `TimeoutError` as soon as the slot can
+    /// certainly not start within `timeout`. In these cases no slot has been claimed.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;
@@ -49,8 +50,8 @@ impl Pacer {
         }
     }
 
-    /// Takes the next `n` slots as one operation, for operations that are weighed in bytes, rows or requests. `n` must
-    /// be 1 or more, because an operation without slots has no intended start.
+    /// Claims the next `n` slots as one operation, for operations that are weighed in bytes, rows or requests. `n`
+    /// must be 1 or more, because an operation without slots has no intended start.
     #[pyo3(signature = (n, timeout = None))]
     fn acquire_many(
         &self,
@@ -61,12 +62,12 @@ impl Pacer {
         self.wait(py, slots(n)?, waiting::deadline(timeout)?)
     }
 
-    /// Takes the next slot if it is due now. Otherwise takes nothing, and returns None.
+    /// Starts the next slot if it is due now. Otherwise claims no slot, and returns None.
     fn try_acquire(&self) -> PyResult<Option<Grant>> {
         if_due(self.0.try_acquire())
     }
 
-    /// Takes the next `n` slots as one operation if they are due now, and otherwise returns None.
+    /// Starts the next `n` slots as one operation if they are due now. Otherwise claims no slot, and returns None.
     fn try_acquire_many(&self, n: &Bound<'_, PyAny>) -> PyResult<Option<Grant>> {
         if_due(self.0.try_acquire_many(slots(n)?))
     }
@@ -75,28 +76,28 @@ impl Pacer {
         this
     }
 
-    /// The next grant; iteration ends when no operation starts any more.
+    /// Returns the next grant. Iteration ends when no more operations start.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Grant>> {
         until_ended(py, self.acquire(py, None))
     }
 
-    /// A handle for one worker's thread, which takes slots in runs when they are late.
+    /// Returns a handle for one worker's thread, which claims slots in runs when they are late.
     fn lane(&self) -> Lane {
         Lane::of(&self.0)
     }
 
-    /// When the next free slot is due, by `time.monotonic_ns()`; None while the pacer is paused.
+    /// Returns the due time of the next free slot, by `time.monotonic_ns()`, or None while the pacer is paused.
     fn next_due_ns(&self) -> PyResult<Option<u64>> {
         let due = self.0.next_due().map_err(ended)?;
         Ok(Some(due.as_nanos()).filter(|_| due != nanopace::Nanos::MAX))
     }
 
-    /// Changes the load to a rate or a shape. The change also reaches waiting callers.
+    /// Changes the load to a rate or a shape. The change also applies to waiting callers.
     fn set_load(&self, load: &Bound<'_, PyAny>) -> PyResult<()> {
         self.0.set_load(&settings::load_text(load)?).map_err(wrong)
     }
 
-    /// The policy for late starts, from 0 to 1000.
+    /// The strictness, which sets how late starts change the schedule, from 0 to 1000.
     #[getter]
     fn strictness(&self) -> f64 {
         self.0.strictness().get()
@@ -108,7 +109,7 @@ impl Pacer {
         Ok(())
     }
 
-    /// Changes this process's share of the load, such as "2/8", from the slot with this number on.
+    /// Changes this process's share of the load, such as "2/8", beginning with the slot with this number.
     fn set_shard(&self, shard: &Bound<'_, PyAny>, from_slot: &Bound<'_, PyAny>) -> PyResult<()> {
         let from = whole(from_slot, "from_slot", 0, u64::MAX)?;
         self.0.set_shard(text(shard, "shard", "2/8")?, from).map_err(wrong)
@@ -136,7 +137,7 @@ impl Pacer {
         self.0.is_paused()
     }
 
-    /// Ends the schedule for good: waiting callers wake up and get Closed.
+    /// Ends the schedule permanently. Waiting callers wake up and get Closed.
     fn close(&self) {
         self.0.close();
     }
@@ -156,7 +157,7 @@ impl Pacer {
         self.close();
     }
 
-    /// The account of time and slots at this moment.
+    /// Returns the account of time and slots at the time of the call.
     fn ledger(&self) -> Ledger {
         Ledger::of(&self.0)
     }

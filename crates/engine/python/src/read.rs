@@ -1,4 +1,4 @@
-//! Reads arguments: each error says what to write instead. An error that a value raises while it is read is passed on.
+//! Reads arguments. Each error says what to write instead. An error that a value raises while it is read is passed on.
 
 use crate::errors::wrong;
 use pyo3::exceptions::PyTypeError;
@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyDelta, PyFloat, PyInt, PyString};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A string that is parsed to one of the engine's types.
+/// Parses a string argument to one of the engine's types.
 pub(crate) fn text<T: FromStr<Err: ToString>>(
     value: &Bound<'_, PyAny>,
     what: &str,
@@ -25,12 +25,12 @@ pub(crate) fn text<T: FromStr<Err: ToString>>(
     text.parse().map_err(wrong)
 }
 
-/// A whole number in `min..=max`.
+/// Reads a whole number in `min..=max`.
 pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str, min: u64, max: u64) -> PyResult<u64> {
     number_as(value, min, max, || format!("{what} is a whole number from {min} to {max}"))
 }
 
-/// A moment of `time.monotonic_ns()`.
+/// Reads a time of `time.monotonic_ns()`.
 pub(crate) fn moment(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     number_as(value, 0, u64::MAX, || {
         format!("{what} is a moment, a whole number of nanoseconds: write time.monotonic_ns()")
@@ -48,7 +48,7 @@ fn number_as(
     number.ok_or_else(|| wrong(say()))
 }
 
-/// A time of zero or more: in seconds, or a `timedelta`.
+/// Reads a duration of zero or more, in seconds or as a `timedelta`.
 pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     let say = || format!("{what} is a time of 0 seconds or more, such as 0.5 or a timedelta");
     if value.is_instance_of::<PyDelta>() {
@@ -61,7 +61,8 @@ pub(crate) fn time(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Duration> {
     Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// The value as a float; None if it is not a number. An integer that is too large for a float becomes NaN.
+/// Returns the value as a float, or `None` if it is not a number. An integer that is too large for a float becomes
+/// NaN.
 pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(float) = value.cast::<PyFloat>() {
         return Ok(Some(float.value()));
@@ -73,7 +74,7 @@ pub(crate) fn float(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     Ok(number.and_then(|number| number.extract().ok()))
 }
 
-/// The value as a whole number; None if it is not one.
+/// Returns the value as a whole number, or `None` if it is not one.
 fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> {
     if is_bool(value) {
         return Ok(None);
@@ -85,19 +86,19 @@ fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>
     Ok(number.and_then(|number| number.cast_into().ok()))
 }
 
-/// Whether the value is a bool. Python accepts a bool as a whole number, but as an argument of this module it is a
-/// mistake.
+/// Returns whether the value is a bool. Python accepts a bool as a whole number, but as an argument of this module it
+/// is a mistake.
 fn is_bool(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyBool>()
 }
 
-/// The result of a method of the value's class; None if there is no such method.
+/// Returns the result of a method of the value's class, or `None` if there is no such method.
 fn converted<'py>(value: &Bound<'py, PyAny>, method: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     let class = value.get_type();
     class.hasattr(method)?.then(|| class.call_method1(method, (value,))).transpose()
 }
 
-/// The part of a name that an error shows.
+/// Returns the part of a name that an error shows.
 pub(crate) fn beginning(name: &str) -> String {
     name.chars().take(60).collect()
 }

@@ -1,4 +1,4 @@
-//! The keyword arguments of a pacer.
+//! Reads the keyword arguments of a pacer.
 
 use crate::errors::wrong;
 use crate::read::{beginning, float, text, time, whole};
@@ -7,13 +7,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The builder for a load, which is a rate or a shape.
+/// Returns the builder for a load, which is a rate or a shape.
 pub(crate) fn load(value: &Bound<'_, PyAny>) -> PyResult<PacerBuilder> {
     let builder: PacerBuilder = load_text(value)?.parse().map_err(wrong)?;
     Ok(builder.clock(MonotonicClock))
 }
 
-/// The string of a load. A number is a rate per second.
+/// Returns the string of a load. A number is a rate per second.
 pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     match float(value)? {
         Some(hz) => Ok(Rate::from_hz(hz).map_err(wrong)?.to_string()),
@@ -21,7 +21,7 @@ pub(crate) fn load_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// The builder with these settings. None means the default.
+/// Returns the builder with these settings. None means the default.
 pub(crate) fn apply(
     mut builder: PacerBuilder,
     settings: Option<&Bound<'_, PyDict>>,
@@ -50,7 +50,7 @@ fn set(builder: PacerBuilder, name: &str, value: &Bound<'_, PyAny>) -> PyResult<
     })
 }
 
-/// Arrivals with their seed: how slots are spread in the load.
+/// Returns the arrivals with their seed: how slots are distributed over the load.
 pub(crate) fn arrivals(
     arrivals: Option<&Bound<'_, PyAny>>,
     seed: Option<&Bound<'_, PyAny>>,

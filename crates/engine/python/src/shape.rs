@@ -1,4 +1,4 @@
-//! The intended starts of a load, without running it.
+//! Computes the intended starts of a load, without running it.
 
 use crate::errors::wrong;
 use crate::ledger::nanos;
@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::time::Duration;
 
-/// The largest number of intended starts that can be listed: 1 GiB of them.
+/// The maximum number of intended starts that can be listed: 1 GiB of them.
 const MOST: usize = 1 << 27;
 
 /// The number of starts that are listed between two checks for signals.
 const AT_A_TIME: usize = 1 << 18;
 
-/// How the rate of a load changes over time. A load is a rate or a shape.
+/// A function of time that gives the rate of a load. It is built from a rate or a shape.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Shape(nanopace::Shape);
@@ -28,30 +28,30 @@ impl Shape {
         Ok(Shape(pacer.shape().unwrap_or_else(|| nanopace::Shape::constant(pacer.rate()))))
     }
 
-    /// The duration in seconds; None if the shape never ends.
+    /// The duration in seconds, or None if the shape never ends.
     #[getter]
     fn duration(&self) -> Option<f64> {
         self.0.duration().as_ref().map(Duration::as_secs_f64)
     }
 
-    /// The highest rate, per second.
+    /// The highest rate, in operations per second.
     #[getter]
     fn peak(&self) -> f64 {
         self.0.peak()
     }
 
-    /// The rate after `elapsed` seconds, per second.
+    /// Returns the rate after `elapsed` seconds, in operations per second.
     fn rate_at(&self, elapsed: &Bound<'_, PyAny>) -> PyResult<f64> {
         Ok(self.0.rate_at(time(elapsed, "elapsed")?))
     }
 
-    /// The number of operations in the first `elapsed` seconds, with fractions.
+    /// Returns the number of operations in the first `elapsed` seconds, with fractions.
     fn count_at(&self, elapsed: &Bound<'_, PyAny>) -> PyResult<f64> {
         Ok(self.0.count_at(time(elapsed, "elapsed")?))
     }
 
-    /// The intended starts in nanoseconds since the load's beginning, as 64-bit numbers one after the
-    /// other; `nanopace.plan` makes an array of them.
+    /// Returns the intended starts in nanoseconds since the load's beginning, as consecutive 64-bit numbers.
+    /// `nanopace.plan` makes an array of them.
     #[pyo3(signature = (count = None, duration = None, shard = None, arrivals = None, seed = None))]
     fn starts<'py>(
         &self,
@@ -74,7 +74,7 @@ impl Shape {
     }
 }
 
-/// The number of starts, if it is small enough to list them.
+/// Returns the number of starts, if it is small enough to list them.
 fn few(count: u64) -> PyResult<usize> {
     let count = usize::try_from(count).ok().filter(|&count| count <= MOST);
     count.ok_or_else(|| {

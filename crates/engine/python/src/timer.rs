@@ -1,4 +1,5 @@
-//! Slots for an event loop: a file descriptor that is readable when a slot is due or the schedule has changed.
+//! Provides slots for an event loop: a file descriptor that is readable when a slot is due or the schedule has
+//! changed.
 
 use crate::errors::ended;
 use crate::grant::Grant;
@@ -16,11 +17,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Starts one slot after the other for an event loop. Call `poll` until it returns a grant. Whenever it returns None,
-/// wait until `fileno` is readable, which it is when the slot is due or the load changes.
+/// Starts slots one after the other for an event loop. Call `poll` until it returns a grant. Whenever it returns None,
+/// wait until `fileno` is readable. It becomes readable when the slot is due or the load changes.
 ///
-/// The timer keeps its slot meanwhile. One caller at a time polls it; other callers queue after that one. Deadlines are
-/// moments of `time.monotonic_ns()`.
+/// The timer keeps its slot between polls. One caller at a time polls it; other callers queue after that one.
+/// Deadlines are times of `time.monotonic_ns()`.
 #[pyclass(frozen, module = "nanopace")]
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -39,21 +40,21 @@ impl Timer {
         Ok(Timer { poller: Mutex::new(pacer.poller()), pacer, watch, alarm })
     }
 
-    /// The file descriptor to wait for, until it is readable, with `select`, `asyncio`, `gevent` and the like. Don't
-    /// read from it.
+    /// Returns the file descriptor to wait for, until it is readable, for example with `select`, `asyncio` or
+    /// `gevent`. Don't read from it.
     fn fileno(&self) -> i32 {
         self.alarm.timer.as_raw_fd()
     }
 
-    /// The deadline of a timeout that starts now, in seconds.
+    /// Returns the deadline of a timeout that starts now. The timeout is in seconds.
     #[staticmethod]
     #[pyo3(signature = (timeout))]
     fn deadline_ns(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
         Ok(waiting::deadline(timeout)?.map(Nanos::as_nanos))
     }
 
-    /// Starts the timer's slot if it is due. Otherwise returns None, keeps the slot and sets the timer. Raises the same
-    /// errors as `Pacer.acquire`; after an error the timer has no slot.
+    /// Starts the timer's slot if it is due. Otherwise returns None, keeps the slot and sets the timer. Raises the
+    /// same errors as `Pacer.acquire`. After an error the timer has no slot.
     #[pyo3(signature = (deadline_ns = None))]
     fn poll(&self, deadline_ns: Option<u64>) -> PyResult<Option<Grant>> {
         let mut poller = self.poller()?;
@@ -76,8 +77,8 @@ impl Timer {
         outcome
     }
 
-    /// For callers that queue after the one that polls. Before the deadline it returns None; after the deadline it
-    /// starts a free slot that is due. Raises the same errors as `Pacer.acquire`.
+    /// Checks the deadline of a caller that queues after the one that polls. Before the deadline it returns None.
+    /// After the deadline it starts a free slot that is due. Raises the same errors as `Pacer.acquire`.
     fn poll_behind(&self, deadline_ns: u64) -> PyResult<Option<Grant>> {
         let deadline = Nanos::from_nanos(deadline_ns);
         let tried = if MonotonicClock.now() < deadline {
@@ -105,14 +106,14 @@ impl Timer {
         poller.map_err(|_| PyRuntimeError::new_err("a timer is for one caller at a time"))
     }
 
-    /// The reason why the next free slot can't start yet.
+    /// Returns the reason why the next free slot can't start yet.
     fn why_not_next(&self) -> Result<Refused, Ended> {
         let due = self.pacer.next_due()?;
         Ok(if due == Nanos::MAX { Refused::Paused } else { Refused::NotUntil(due) })
     }
 }
 
-/// When a caller that goes on waiting after a refusal has to look again; None means never.
+/// Returns the time at which a caller that continues to wait after a refusal has to check again. `None` means never.
 fn look_again(refusal: Refused, deadline: Option<Nanos>) -> Option<Nanos> {
     match refusal {
         Refused::NotUntil(due) => Some(due),
@@ -129,11 +130,11 @@ struct Alarm {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// Not set: no caller is waiting.
+    /// The timer is not set: no caller is waiting.
     Resting,
-    /// A caller has begun to look at the schedule, or the timer is set by what the caller read.
+    /// A caller has begun to read the schedule, or the timer is set to the time that the caller read.
     Listening,
-    /// The schedule has changed since: the timer fires, and must not be set by what was read before.
+    /// The schedule has changed since: the timer fires, and must not be set to a time that was read before.
     Changed,
 }
 
@@ -142,7 +143,7 @@ impl Wake for Alarm {
         let mut state = self.state();
         if *state == State::Listening {
             *state = State::Changed;
-            // No error is possible: the descriptor is a timer, and the time is in range.
+            // An error is not possible: the descriptor is a timer, and the time is in range.
             let _ = self.set_time(1);
         }
     }
@@ -155,7 +156,7 @@ impl Alarm {
         Ok(Alarm { timer, state: Mutex::new(State::Resting) })
     }
 
-    /// Records changes from now on.
+    /// Starts to record changes.
     fn listen(&self) {
         *self.state() = State::Listening;
     }
@@ -179,7 +180,7 @@ impl Alarm {
         Ok(())
     }
 
-    /// Sets the timer to this moment of `CLOCK_MONOTONIC`; 0 disarms it.
+    /// Sets the timer to this time of `CLOCK_MONOTONIC`. With 0, disarms it.
     fn set_time(&self, at_ns: u64) -> io::Result<()> {
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let at = Timespec {

@@ -1,8 +1,8 @@
 //! Waits for slots without the interpreter's lock, and checks for signals.
 //!
-//! A slot that has started can't go back. So it starts after the last check for signals: an error that a handler raises
-//! there takes no slot with it. The remaining gap is the time from that check to the interpreter's own check after the
-//! call.
+//! A slot that has started can't be given back. It therefore starts after the last check for signals: if a handler
+//! raises an error at that check, no slot is lost. The remaining gap is the time from that check to the interpreter's
+//! own check after the call.
 
 use crate::errors::{Ended, refused};
 use crate::grant::Grant;
@@ -13,21 +13,22 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::time::Duration;
 
-/// The longest time that a signal may wait for its handler.
+/// The maximum time that a signal waits for its handler.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// Only the main thread handles signals; other threads need not check.
+/// The length of a pause in other threads than the main thread. Only the main thread handles signals, so other threads
+/// need not check for them.
 const FAR: Duration = Duration::from_secs(86_400);
 
-/// The deadline of a caller, if it has one.
+/// Returns the deadline of a caller, if it has one.
 pub(crate) fn deadline(timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Nanos>> {
     let timeout = timeout.filter(|timeout| !timeout.is_none());
     let timeout = timeout.map(|timeout| time(timeout, "timeout")).transpose()?;
     Ok(timeout.map(|timeout| MonotonicClock.now() + timeout))
 }
 
-/// Pauses in slices, without the interpreter's lock, until the slot is due. Then takes the lock and starts the slot. If
-/// a signal handler raises an error, the slot goes back.
+/// Pauses in slices, without the interpreter's lock, until the slot is due. Then takes the lock and starts the slot.
+/// If a signal handler raises an error, the slot is given back.
 pub(crate) fn wait(
     py: Python<'_>,
     deadline: Option<Nanos>,
@@ -59,7 +60,7 @@ pub(crate) fn goes_on(refusal: Refused, deadline: Option<Nanos>) -> PyResult<()>
     }
 }
 
-/// The result of a try: a grant, or none yet.
+/// Returns the grant of a try, or `None` if the slot is not due yet.
 pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option<Grant>> {
     match tried {
         Ok(grant) => Ok(Some(Grant(grant))),
@@ -68,7 +69,7 @@ pub(crate) fn if_due(tried: Result<nanopace::Grant, Refused>) -> PyResult<Option
     }
 }
 
-/// A step of an iteration, which ends when no operation starts any more.
+/// Returns the next item of an iteration, which ends when no more operations start.
 pub(crate) fn until_ended(py: Python<'_>, grant: PyResult<Grant>) -> PyResult<Option<Grant>> {
     match grant {
         Err(error) if error.is_instance_of::<Ended>(py) => Ok(None),

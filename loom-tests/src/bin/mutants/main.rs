@@ -16,7 +16,7 @@
 //! # survives: NAME  this model does not notice; `all` for every model. The README says why the edit does no harm.
 //! ```
 //!
-//! Anything else is an error, and so is an edit that does not apply or does not compile.
+//! Any other result is an error, and so is an edit that does not apply or does not compile.
 
 mod names;
 
@@ -26,10 +26,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::time::Instant;
 
-/// All models, instead of one model's name.
+/// The name that stands for all models.
 const ALL: &str = "all";
 
-/// The parts of the workspace that the copy needs.
+/// The files and folders of the workspace that the copy needs.
 const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "benches", "loom-tests"];
 
 fn main() -> ExitCode {
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True if every edit applies to the current workspace, and the names of models and edits are correct.
+/// Returns true if every edit applies to the current workspace, and the names of models and edits are correct.
 fn check(root: &Path) -> io::Result<bool> {
     let mutants = mutants(root, &[])?;
     let mut outdated = 0;
@@ -61,7 +61,7 @@ fn check(root: &Path) -> io::Result<bool> {
     Ok(outdated == 0 && wrong.is_empty() && !mutants.is_empty())
 }
 
-/// True if every edit had its expected result.
+/// Returns true if every edit had its expected result.
 fn run(root: &Path, wanted: &[String]) -> io::Result<bool> {
     let mutants = mutants(root, wanted)?;
     let scratch = Scratch::new()?;
@@ -92,14 +92,14 @@ struct Mutant {
     trials: Vec<Trial>,
 }
 
-/// The expected result of a model under an edit.
+/// The expected result of a model with an edit applied.
 struct Trial {
     model: String,
     expected: Verdict,
 }
 
 impl Trial {
-    /// Parses a line before the diff; none if it is not a trial.
+    /// Parses a line before the diff. Returns `None` if it is not a trial.
     fn parse(line: &str) -> Option<Trial> {
         let trial = |model: &str, expected| Trial { model: model.trim().to_owned(), expected };
         let caught = line.strip_prefix("# model: ").map(|model| trial(model, Verdict::Caught));
@@ -120,7 +120,7 @@ impl Mutant {
         Ok(Mutant { name, path: path.canonicalize()?, trials })
     }
 
-    /// Whether the edit applies to this workspace.
+    /// Returns whether the edit applies to this workspace.
     fn apply(&self, workspace: &Path, options: &[&str]) -> io::Result<bool> {
         let workspace = workspace.canonicalize()?;
         let apply = Command::new("git")
@@ -138,7 +138,7 @@ impl Mutant {
     }
 }
 
-/// The edits whose names contain one of the texts, in order; all of them without texts.
+/// Returns the edits whose names contain one of the texts, in order. Without texts, returns all edits.
 fn mutants(root: &Path, wanted: &[String]) -> io::Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("loom-tests/mutants"))? {
@@ -157,7 +157,7 @@ fn name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The result of a model under an edit.
+/// The result of a model with an edit applied.
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Caught,
@@ -193,7 +193,7 @@ impl Scratch {
         self.0.join("workspace")
     }
 
-    /// The unedited workspace.
+    /// Copies the unedited workspace.
     fn copy(&self, root: &Path) -> io::Result<()> {
         let workspace = self.workspace();
         if workspace.exists() {
@@ -203,7 +203,7 @@ impl Scratch {
         PARTS.iter().try_for_each(|part| copy(&root.join(part), &workspace.join(part)))
     }
 
-    /// The result of one model, or of `all`.
+    /// Returns the result of one model, or of `all`.
     fn verdict(&self, model: &str) -> io::Result<Verdict> {
         let Some(filter) = filter(&self.workspace(), model)? else {
             return Ok(Verdict::NoSuchModel);
@@ -254,8 +254,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Copies a file or a folder, without build results. Times are kept new, so that cargo builds everything that has
-/// changed.
+/// Copies a file or a folder, without build results. The copies get new modification times, so that cargo rebuilds
+/// everything that has changed.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return fs::read(from).and_then(|bytes| fs::write(to, bytes));

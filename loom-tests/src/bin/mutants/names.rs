@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The errors in names, one line each.
+/// Returns the errors in names, one line each.
 pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> {
     let models = models(root)?;
     let in_edits = of_edits(mutants, |trial| trial.model != ALL);
@@ -19,18 +19,18 @@ pub(crate) fn wrong(root: &Path, mutants: &[Mutant]) -> io::Result<Vec<String>> 
     .concat())
 }
 
-/// The names that are not in `all`.
+/// Returns a line for each name in `some` that is not in `all`.
 fn missing(some: &BTreeSet<String>, all: &BTreeSet<String>, what: &str) -> Vec<String> {
     some.difference(all).map(|one| format!("{one} {what}")).collect()
 }
 
-/// The models that edits are tried on.
+/// Returns the models on which edits are tried.
 fn of_edits(mutants: &[Mutant], is_wanted: fn(&&Trial) -> bool) -> BTreeSet<String> {
     let trials = mutants.iter().flat_map(|mutant| &mutant.trials);
     trials.filter(is_wanted).map(|trial| trial.model.clone()).collect()
 }
 
-/// Every test of `loom-tests/tests`.
+/// Returns the names of all tests in `loom-tests/tests`.
 fn models(root: &Path) -> io::Result<BTreeSet<String>> {
     let mut models = BTreeSet::new();
     for path in files(&root.join("loom-tests/tests"))? {
@@ -41,7 +41,7 @@ fn models(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(models)
 }
 
-/// The models that are named in comments and in the page on orderings.
+/// Returns the models that are named in comments and on the page on orderings.
 fn named(root: &Path) -> io::Result<BTreeSet<String>> {
     let mut paths = vec![root.join("docs/MEMORY-ORDERING.md")];
     for part in ["crates/engine/core/src", "crates/limits/limits/src", "crates/limits/keyed/src"] {
@@ -54,7 +54,7 @@ fn named(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(named)
 }
 
-/// All files in and below a folder.
+/// Returns all files in a folder and its subfolders.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -64,7 +64,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The names in sentences that begin with `Model:` or `Models:`.
+/// Returns the names in sentences that begin with `Model:` or `Models:`.
 fn named_models(text: &str) -> BTreeSet<String> {
     let lines =
         text.lines().map(|line| line.trim().trim_start_matches('/').trim_start_matches('!').trim());
@@ -77,13 +77,13 @@ fn named_models(text: &str) -> BTreeSet<String> {
     told.flat_map(code_words).filter(|word| is_name(word)).collect()
 }
 
-/// Names of models are sentences.
+/// Returns whether a word is the name of a model. Names of models are sentences, joined with underscores.
 fn is_name(word: &str) -> bool {
     word.matches('_').count() >= 2
         && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
 }
 
-/// The words between backquotes.
+/// Returns the words between backquotes.
 fn code_words(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }

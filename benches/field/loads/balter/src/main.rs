@@ -1,4 +1,4 @@
-//! A balter scenario whose transactions only record their start.
+//! Runs a balter scenario whose transactions only record their start.
 
 use balter::prelude::*;
 use std::error::Error;

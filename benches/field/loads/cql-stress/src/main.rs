@@ -1,4 +1,4 @@
-//! The run loop of cql-stress, whose files `build` copies here. Its operations record their start.
+//! Runs the run loop of cql-stress, whose files `build` copies to this folder. Its operations record their start.
 //!
 //! cql-stress itself needs a cluster.
 
@@ -20,10 +20,10 @@ const TASKS: u64 = 32;
 /// The duration of a failed attempt. Other attempts take no time.
 const FAILURE: Duration = Duration::from_millis(50);
 
-/// Response times, as the tool reports them as `fixed=`.
+/// The response times, as the tool reports them with `fixed=`.
 static TIMES: Mutex<Vec<Duration>> = Mutex::new(Vec::new());
 
-/// One in this many operations fails at its first attempt; 0 for none.
+/// The fraction of operations that fail at their first attempt: one in this number. With 0, no operation fails.
 struct OneIn(u64);
 
 struct Start {

@@ -1,4 +1,4 @@
-//! A goose load test whose users only request one page.
+//! Runs a goose load test whose users only request one page.
 
 use goose::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The duration of a run.
+//! Defines the duration of a run.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Errors of the loop.
+//! Defines the errors of the loop.
 
 use std::fmt;
 

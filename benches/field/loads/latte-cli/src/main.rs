@@ -1,4 +1,4 @@
-//! The main loop of latte, whose files `build` copies here. Its cycles record their start.
+//! Runs the main loop of latte, whose files `build` copies to this folder. Its cycles record their start.
 //!
 //! latte itself needs a cluster. This package replaces the other parts that the loop uses.
 

@@ -1,4 +1,4 @@
-//! A recorder that stores nothing, because the stamps contain all starts.
+//! Defines a recorder that stores nothing, because the stamps contain all starts.
 
 use crate::WorkloadStats;
 use std::num::NonZeroUsize;

@@ -1,4 +1,4 @@
-//! The main loop of ScyllaDB's latte, whose files `build` copies here. Its cycles record their start.
+//! Runs the main loop of ScyllaDB's latte, whose files `build` copies to this folder. Its cycles record their start.
 //!
 //! latte itself needs a cluster. This package and the load of latte-cli replace the other parts that the loop uses.
 

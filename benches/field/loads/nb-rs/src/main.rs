@@ -1,4 +1,5 @@
-//! Tasks that use the limiter of nb-rs, whose files `build` copies here. Their operations record their start.
+//! Runs tasks that use the limiter of nb-rs, whose files `build` copies to this folder. Their operations record their
+//! start.
 //!
 //! nb-rs itself needs a target.
 
@@ -18,18 +19,18 @@ const TASKS: usize = 32;
 
 /// The value that a limiter returns.
 trait Answer {
-    /// The wait time reported for an operation that was requested at `asked`.
+    /// Returns the wait time that is reported for an operation that was requested at `asked`.
     fn wait_time(self, asked: Instant) -> Duration;
 }
 
-/// The pool's backlog. The tool reports the time since the request.
+/// The limiter returns the pool's backlog. The tool reports the time since the request.
 impl Answer for i64 {
     fn wait_time(self, asked: Instant) -> Duration {
         asked.elapsed()
     }
 }
 
-/// The intended start.
+/// The limiter returns the intended start.
 impl Answer for Instant {
     fn wait_time(self, _asked: Instant) -> Duration {
         self.elapsed()
@@ -51,7 +52,7 @@ async fn main() -> Result<()> {
     Ok(stamps::write()?)
 }
 
-/// An operation takes no time, so its wait time is its response time.
+/// Runs a task and returns its response times. An operation takes no time, so its wait time is its response time.
 async fn work(limiter: Arc<RateLimiter>, end: Instant) -> Vec<Duration> {
     let mut times = Vec::new();
     loop {

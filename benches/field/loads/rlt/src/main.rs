@@ -1,4 +1,4 @@
-//! An rlt benchmark whose operations only record their start.
+//! Runs an rlt benchmark whose operations only record their start.
 
 use anyhow::Result;
 use async_trait::async_trait;

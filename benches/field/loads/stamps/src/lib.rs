@@ -13,7 +13,7 @@ static STAMPS: LazyLock<Box<[AtomicU64]>> =
     LazyLock::new(|| (0..ROOM).map(|_| AtomicU64::new(0)).collect());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Reserves memory before the first `stamp`.
+/// Reserves memory. Must be called before the first `stamp`.
 pub fn prepare() {
     LazyLock::force(&START);
     LazyLock::force(&STAMPS);
@@ -27,7 +27,7 @@ pub fn stamp() {
     }
 }
 
-/// Writes the stamps, in ns, to the file that `FIELD_STAMPS` names.
+/// Writes the stamps, in nanoseconds, to the file that `FIELD_STAMPS` names.
 pub fn write() -> Result<()> {
     let Some(path) = std::env::var_os("FIELD_STAMPS") else { return Ok(()) };
     let mut file = BufWriter::new(File::create(path)?);

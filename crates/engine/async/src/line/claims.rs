@@ -1,5 +1,5 @@
-//! Tasks that have claims. The line's timer calls each of these tasks when its own slot is due. A change of the
-//! schedule calls all of them, so that they look again. No other task depends on whether they come.
+//! Wakes the tasks that await claims. The line's timer calls each of these tasks when its own slot is due. A change of
+//! the schedule calls all of them, so that they check their slots again. No other task depends on whether they come.
 
 use super::{Call, Line, PATIENCE, Stay};
 use nanopace::{Ended, Nanos};
@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 impl Line {
-    /// Calls a task when its claim is due, which `due` returns. If the claim is due now, or so soon that the task
-    /// should hold on, returns how long the task has to hold on, and does not call it.
+    /// Registers a task to be called when its claim is due. `due` returns that time. If the claim is due now, or so
+    /// soon that the task should hold on, returns how long the task has to hold on, and does not register it.
     pub(crate) fn keep(
         &self,
         call: &mut Option<Call>,
@@ -20,7 +20,7 @@ impl Line {
         stay.watch();
         let now = self.pacer.now();
         stay.queue.holding.pass(now);
-        // If the claim has ended, the task has to look again at once.
+        // If the claim has ended, the task has to check it again at once.
         let due = due().unwrap_or(now);
         if stay.holds_on(due, now) {
             stay.queue.holding.spend(due - now);
@@ -30,11 +30,11 @@ impl Line {
         let key = (due, stay.queue.last_ticket);
         stay.queue.claims.insert(key, waker.clone());
         *call = Some(key);
-        // The line looks for all tasks, because setting the timer cancels a ring that is under way.
+        // The line checks all tasks, because setting the timer cancels a ring that is under way.
         stay.look(None)
     }
 
-    /// Cancels the call of a task whose claim has started or goes back.
+    /// Cancels the call of a task whose claim has started or is given back.
     pub(crate) fn forget(&self, call: &mut Option<Call>, started: Option<Nanos>) {
         let Some(call) = call.take() else { return };
         let mut stay = self.enter();
@@ -56,8 +56,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the timer for a claim, unless it has to ring soon for a called task that has not come: setting the timer
-    /// would delay that ring.
+    /// Sets the timer for a claim, unless the timer has to ring soon for a called task that has not come: setting the
+    /// timer would delay that ring.
     fn set_timer_for_claims(&mut self, at: Nanos, now: Nanos) {
         if at - now <= 2 * PATIENCE || !self.queue.waits_for_a_task() {
             self.set_timer_if_earlier(at, now);

@@ -1,8 +1,8 @@
-//! The tasks in the queue, which of them have been called, and the line's measurements.
+//! Stores the tasks in the queue, which of them have been called, and the line's measurements.
 //!
 //! A task *comes* when it is polled and its slot is not due: it *stands* in the queue, *uncalled*. The line *calls* it
-//! by waking it. A called task keeps its place, and is not called again until it comes. The first uncalled task
-//! *leads*. See the head of `line.rs` for the bell, the timer and the watch.
+//! by waking it. A called task keeps its position, and is not called again until it comes. The first uncalled task
+//! *leads*. See the documentation of `line.rs` for the bell, the timer and the watch.
 
 use crate::waking::{Holding, Waking};
 use nanopace::Nanos;
@@ -17,22 +17,22 @@ const SET_COST_AT_FIRST: Duration = Duration::from_micros(5);
 pub(super) struct Queue {
     /// All tasks in the queue, by ticket.
     pub(super) waiting: BTreeMap<u64, Waiting>,
-    /// The tickets of the uncalled tasks; the first one leads.
+    /// The tickets of the uncalled tasks. The first one leads.
     pub(super) uncalled: BTreeSet<u64>,
     /// The deadlines of the uncalled tasks that have one, with their tickets.
     pub(super) deadlines: BTreeSet<(Nanos, u64)>,
-    /// The uncalled tasks that want several slots, by the number of slots.
+    /// The uncalled tasks that want several slots, ordered by the number of slots.
     pub(super) rows: BTreeSet<(u32, u64)>,
-    /// Tasks that wait until their claims are due, and are not in the queue.
+    /// The tasks that wait until their claims are due. They are not in the queue.
     pub(super) claims: BTreeMap<Call, Waker>,
     pub(super) last_ticket: u64,
     /// Whether the next change rings the bell.
     pub(super) is_watched: bool,
-    /// When a task in the queue last got its slot.
+    /// The time at which a task in the queue last got its slot.
     pub(super) started: Nanos,
-    /// When the timer rings the bell next; zero if it is not set.
+    /// The time at which the timer rings the bell next. Zero if it is not set.
     pub(super) alarm: Nanos,
-    /// The cost of setting the timer, smoothed.
+    /// The smoothed cost of setting the timer.
     pub(super) set_cost: Duration,
     pub(super) waking: Waking,
     pub(super) holding: Holding,
@@ -44,7 +44,7 @@ pub(super) struct Waiting {
     wish: Wish,
 }
 
-/// The slots and the deadline of a waiting task.
+/// The number of slots and the deadline of a waiting task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish {
     pub(crate) slots: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Wish {
 /// The due time of a claim, at which its task has to be called, and a unique number.
 pub(crate) type Call = (Nanos, u64);
 
-/// A task's place in the queue.
+/// A task's position in the queue.
 #[derive(Debug)]
 pub(crate) struct Ticket(pub(super) u64);
 
@@ -76,18 +76,18 @@ impl Queue {
         }
     }
 
-    /// Whether no task waits for a call.
+    /// Returns whether no task waits for a call.
     pub(super) fn is_idle(&self) -> bool {
         self.uncalled.is_empty() && self.claims.is_empty()
     }
 
-    /// Whether the next call waits for a change of the schedule, because no time is known for the call, for example
-    /// while the pacer is paused.
+    /// Returns whether the next call waits for a change of the schedule, because the time of the call is not known,
+    /// for example while the pacer is paused.
     pub(super) fn waits_for_a_change(&self) -> bool {
         self.alarm == Nanos::ZERO && self.uncalled.len() == self.waiting.len()
     }
 
-    /// Whether a task has been called and has not come, while other tasks wait for their calls.
+    /// Returns whether a task has been called and has not come, while other tasks wait for their calls.
     pub(super) fn waits_for_a_task(&self) -> bool {
         !self.uncalled.is_empty() && self.uncalled.len() < self.waiting.len()
     }
@@ -97,7 +97,7 @@ impl Queue {
         Ticket(self.last_ticket)
     }
 
-    /// Puts a task into the queue, uncalled. If it was there with another waker, returns that waker.
+    /// Adds a task to the queue, uncalled. If it was in the queue with another waker, returns that waker.
     pub(super) fn stand(&mut self, number: u64, wish: Wish, waker: &Waker) -> Option<Waker> {
         self.uncalled.insert(number);
         if wish.deadline != Nanos::MAX {
@@ -139,12 +139,12 @@ impl Queue {
         was_due
     }
 
-    /// How many slots the task wants.
+    /// Returns the number of slots that the task wants.
     pub(super) fn slots(&self, number: u64) -> u32 {
         self.waiting.get(&number).map_or(1, |waiting| waiting.wish.slots)
     }
 
-    /// The first task that wants one slot.
+    /// Returns the first task that wants one slot.
     pub(super) fn first_of_one(&self) -> Option<u64> {
         self.uncalled.iter().copied().find(|&number| self.slots(number) <= 1)
     }
@@ -153,7 +153,7 @@ impl Queue {
         self.uncalled.first() == Some(&number)
     }
 
-    /// The earliest deadline of all tasks that have not been called.
+    /// Returns the earliest deadline of all tasks that have not been called.
     pub(super) fn deadline(&self) -> Nanos {
         self.deadlines.first().map_or(Nanos::MAX, |&(deadline, _)| deadline)
     }

@@ -1,4 +1,4 @@
-//! Timers, each with one alarm, and alarms that share one timer.
+//! Defines the timer trait, and alarms that share one timer.
 
 use crate::sync::Mutex;
 use std::collections::BTreeMap;
@@ -7,25 +7,26 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// A timer with one alarm. A line of tasks has its own timer, however long its queue is.
+/// A timer with one alarm. Each [`AsyncPacer`](crate::AsyncPacer) with its clones has its own timer, for a queue of
+/// any length.
 ///
-/// The line calls the timer under its own lock, always with the same waker. A call must not wake that waker itself, but
-/// let a thread or the runtime do so.
+/// The `AsyncPacer` calls the timer while it holds its own lock, always with the same waker. A call must not wake that
+/// waker itself, but must let a thread or the runtime do so.
 ///
-/// [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer) takes a timer.
+/// Pass a timer to [`AsyncPacer::with_timer`](crate::AsyncPacer::with_timer).
 pub trait Timer: fmt::Debug + Send + Sync + 'static {
-    /// Sets the alarm: wakes `waker` after `delay`. After that it wakes it again and again, each time before three
-    /// times `again` have passed, until the alarm is set anew or stopped. The timer may also wake at other times, but
-    /// that does not replace the wake-up after `delay`.
+    /// Sets the alarm: wakes `waker` after `delay`. After that the timer wakes it repeatedly, each time within three
+    /// times `again`, until the alarm is set again or stopped. The timer may also wake it at other times, but this
+    /// does not replace the wake-up after `delay`.
     fn set(&self, delay: Duration, again: Duration, waker: &Waker);
 
-    /// Called after the waker was woken, by this timer or by other code; the alarm must stay active. Timers that have
-    /// to be polled after each wake-up implement it.
+    /// Called after the waker was woken, by this timer or by other code. The alarm must stay active. Timers that have
+    /// to be polled after each wake-up implement this method.
     fn went_off(&self, waker: &Waker) {
         let _ = waker;
     }
 
-    /// Stops the alarm: the timer wakes nothing until the alarm is set again.
+    /// Stops the alarm: the timer does not wake the waker until the alarm is set again.
     fn stop(&self);
 }
 
@@ -43,12 +44,12 @@ impl<T: Timer + ?Sized> Timer for Box<T> {
     }
 }
 
-/// If no task has reacted, the timer goes off again after this time.
+/// The interval at which the timer goes off again if no task has reacted.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// Alarms for any number of tasks, on one timer.
+/// Provides alarms for any number of tasks with one timer.
 ///
-/// Each alarm wakes a task once, at its time or a little earlier: a task that is woken has to look again.
+/// Each alarm wakes a task once, at its time or a little earlier: a task that is woken has to check the time again.
 ///
 /// ```
 /// use nanopace_async::timer::{Alarms, ThreadTimer};
@@ -88,7 +89,7 @@ struct Queue {
     last: u64,
 }
 
-/// When an alarm goes off, and its number.
+/// The time at which an alarm goes off, and its number.
 type Place = (Instant, u64);
 
 /// One of many [`Alarms`]. Dropping an alarm turns it off.
@@ -109,7 +110,7 @@ impl Wake for Bell {
 }
 
 impl Alarms {
-    /// Alarms on a timer that is used for nothing else.
+    /// Creates a set of alarms on a timer that is not used by other code.
     #[must_use]
     pub fn new(timer: impl Timer) -> Alarms {
         Alarms(Arc::new_cyclic(|shared| Shared {
@@ -119,7 +120,7 @@ impl Alarms {
         }))
     }
 
-    /// An alarm that is off.
+    /// Returns an alarm that is off.
     #[must_use]
     pub fn alarm(&self) -> Alarm {
         Alarm { alarms: self.clone(), place: None }
@@ -154,7 +155,7 @@ impl Shared {
 }
 
 impl Alarm {
-    /// Sets the alarm to wake `waker` after this time, and cancels the earlier setting.
+    /// Sets the alarm to wake `waker` after the time `after`, and cancels the previous setting.
     pub fn set(&mut self, after: Duration, waker: &Waker) {
         let shared = Arc::clone(&self.alarms.0);
         let now = Instant::now();
@@ -174,7 +175,7 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// The timer may then ring once without need; after that ring it is set correctly.
+    /// Turns the alarm off. The timer may then ring once without need; after that ring it is set correctly.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

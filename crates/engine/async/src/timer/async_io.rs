@@ -1,4 +1,4 @@
-//! A timer in the reactor that smol and async-std share.
+//! Implements a timer in the reactor that smol and async-std share.
 
 use super::alarms::Timer;
 use futures_core::Stream;
@@ -7,15 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-/// The shortest delay for an alarm that is due at once.
+/// The minimum delay for an alarm that is due at once.
 const LEAST: Duration = Duration::from_micros(10);
 
-/// A timer in the reactor of async-io, which smol and async-std run on.
+/// A timer in the reactor of async-io, which smol and async-std use.
 #[derive(Debug, Default)]
 pub struct AsyncIoTimer(Mutex<Option<async_io::Timer>>);
 
 impl AsyncIoTimer {
-    /// A timer that is not set.
+    /// Creates a timer that is not set.
     #[must_use]
     pub fn new() -> AsyncIoTimer {
         AsyncIoTimer::default()
@@ -52,7 +52,7 @@ impl Timer for AsyncIoTimer {
     }
 }
 
-/// Whether the timer's time has passed. If not, the reactor wakes the waker when it does.
+/// Returns whether the timer's time has passed. If not, the reactor wakes the waker when it does.
 fn is_over(timer: &mut async_io::Timer, waker: &Waker) -> bool {
     Pin::new(timer).poll_next(&mut Context::from_waker(waker)).is_ready()
 }

@@ -1,4 +1,4 @@
-//! A thread that sleeps until the alarm: for runtimes without an exact timer.
+//! Implements a timer as a thread that sleeps until the alarm, for runtimes without an exact timer.
 
 use super::alarms::Timer;
 use std::io;
@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A timer with its own thread, which sleeps until the alarm and then wakes the task. Works in every runtime; a wake-up
-/// takes one more context switch than a timer in the runtime's reactor.
+/// A timer with its own thread, which sleeps until the alarm and then wakes the task. It works in every runtime. A
+/// wake-up takes one more context switch than with a timer in the runtime's reactor.
 #[derive(Debug)]
 pub struct ThreadTimer(Arc<Shared>);
 
@@ -25,10 +25,10 @@ struct Alarm {
 }
 
 impl ThreadTimer {
-    /// Starts the thread; it ends when the timer is dropped.
+    /// Starts the thread. The thread ends when the timer is dropped.
     ///
     /// # Errors
-    /// When the system cannot start another thread.
+    /// Returns an error if the system cannot start another thread.
     pub fn new() -> io::Result<ThreadTimer> {
         let shared = Arc::new(Shared::default());
         let name = "nanopace-timer".to_owned();
@@ -57,7 +57,7 @@ impl Drop for ThreadTimer {
 }
 
 impl Alarm {
-    /// The alarm goes off now, and again after its interval.
+    /// Marks the alarm as having gone off now, and sets it to go off again after its interval.
     fn next(&mut self, now: Instant) -> Option<Waker> {
         let (at, again, waker) = self.set.as_mut()?;
         *at = now + *again;

@@ -1,4 +1,4 @@
-//! A timer of the operating system in tokio's reactor, because tokio's own timers count whole milliseconds.
+//! Implements a timer of the operating system in tokio's reactor, because tokio's own timers count whole milliseconds.
 
 use super::alarms::Timer;
 use super::thread::ThreadTimer;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
-/// A timer in the reactor of the tokio runtime that it was made in.
+/// A timer in the reactor of the tokio runtime in which it was created.
 ///
-/// The timer wakes tasks of any runtime, as long as its own runtime is driven. When its runtime has ended, the timer
-/// moves to the runtime from which it is set next, or to its own thread.
+/// The timer wakes tasks of any runtime, as long as its own runtime is driven. After its runtime has ended, the timer
+/// moves to the runtime from which it is next set, or to its own thread.
 #[derive(Debug)]
 pub struct TokioTimer(Mutex<Place>);
 
@@ -28,28 +28,28 @@ enum Place {
     Thread(ThreadTimer),
 }
 
-/// Setting the timer of the system that goes off next takes longer than anything else here, so each start sets one such
-/// timer once. A second timer goes off repeatedly, in case no task comes. The second timer is set so far ahead that it
-/// rarely has to be set again.
+/// The timers in a reactor. Setting the system timer that goes off next takes longer than any other step, so each
+/// start sets one such timer once. A second timer goes off repeatedly, in case no task comes. The second timer is set
+/// so far ahead that it rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,
     again: AsyncFd<OwnedFd>,
-    /// When `again` goes off; none if it is not set.
+    /// The time at which `again` goes off. `None` if it is not set.
     again_at: Option<Instant>,
 }
 
 impl TokioTimer {
-    /// A timer in the runtime that the caller runs in.
+    /// Creates a timer in the runtime of the caller.
     ///
     /// # Errors
-    /// When the caller does not run in a tokio runtime, when the system has no file descriptor left, or
-    /// [`Unsupported`](io::ErrorKind::Unsupported) when the runtime does no I/O: `enable_io` was not called.
+    /// Returns an error if the caller does not run in a tokio runtime or if the system has no file descriptor left.
+    /// Returns [`Unsupported`](io::ErrorKind::Unsupported) if the runtime does no I/O: `enable_io` was not called.
     pub fn new() -> io::Result<TokioTimer> {
         Ok(TokioTimer(Mutex::new(Place::Reactor(Reactor::new()?))))
     }
 
-    /// Runs `act` in the place where the timer is. If that place has ended, moves the timer to another place first.
+    /// Runs `act` with the timer's current runtime or thread. If that has ended, first moves the timer to another one.
     fn at_place(&self, waker: &Waker, act: impl Fn(&mut Place) -> io::Result<()>) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if act(&mut place).is_ok() {
@@ -59,7 +59,7 @@ impl TokioTimer {
             Reactor::new().map(Place::Reactor).or_else(|_| ThreadTimer::new().map(Place::Thread));
         let Ok(moved) = moved else { return };
         *place = moved;
-        // The settings of the timer are lost: the line sets it again when it rings.
+        // The settings of the timer are lost: the queue sets it again when it rings.
         let soon = Duration::from_millis(1);
         let _ = act(&mut place).and_then(|()| place.set(soon, soon, waker));
     }
@@ -117,7 +117,7 @@ impl Reactor {
         Ok(())
     }
 
-    /// Lets the reactor wake the waker the next time that a timer goes off.
+    /// Registers the waker with the reactor, which wakes it the next time that a timer goes off.
     fn listen(&mut self, waker: &Waker) -> io::Result<()> {
         let mut context = Context::from_waker(waker);
         // Clears readiness from earlier times.
@@ -136,7 +136,7 @@ impl Reactor {
     fn stop(&mut self) {
         self.again_at = None;
         for timer in [&self.alarm, &self.again] {
-            // Can't fail for a timer that exists.
+            // This can't fail for a timer that exists.
             let _ = settime(timer, Duration::ZERO, Duration::ZERO);
         }
     }

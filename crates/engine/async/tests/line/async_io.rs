@@ -1,4 +1,4 @@
-//! The timer in the reactor of smol and async-std.
+//! Tests the timer in the reactor of smol and async-std.
 
 use async_io::block_on;
 use nanopace::{Grant, Pacer, Refused};

@@ -1,4 +1,4 @@
-//! Tasks that await claims.
+//! Tests tasks that await claims.
 
 use crate::world::{Run, Task, World, ms, poll_once, rate};
 use nanopace::driver::Drive as _;
@@ -6,7 +6,7 @@ use nanopace::{Ended, Grant, Nanos, Refused};
 use nanopace_async::AsyncClaim;
 use std::time::Duration;
 
-/// A task for each of the next `tasks` slots; slot 0 has been taken.
+/// Returns a task for each of the next `tasks` slots. Slot 0 has been claimed.
 fn waiting(world: &World, tasks: usize) -> Vec<Task<AsyncClaim>> {
     (0..tasks).map(|_| Task::new(world.line.claim().unwrap())).collect()
 }
@@ -37,7 +37,7 @@ fn a_claim_completes_when_it_is_due_and_not_before() {
     assert_eq!(world.pacer.ledger().granted, 2);
 }
 
-/// In whatever order the claims are polled first.
+/// The claims are polled in reverse order.
 #[test]
 fn each_of_many_claims_is_woken_for_its_own_slot() {
     let world = world("1k/s");
@@ -84,7 +84,7 @@ fn a_change_of_the_rate_wakes_and_moves_a_claim() {
     }
 }
 
-/// The claim looks again when the rate is lowered, and when it was due to be called.
+/// The claim checks its due time again when the rate is lowered, and at the time at which it was to be called.
 #[test]
 fn a_claim_that_moves_to_later_waits_for_that() {
     let world = world("10/s");
@@ -150,7 +150,7 @@ fn a_claim_that_has_completed_returns_the_same_again_and_holds_nothing() {
     assert_eq!(world.pacer.ledger().granted, 2);
 }
 
-/// Tasks in the queue and claims share the timer.
+/// Tests that tasks in the queue and claims share the timer.
 #[test]
 fn claims_and_tasks_in_line_wait_side_by_side() {
     let world = world("1k/s");

@@ -1,5 +1,5 @@
-//! The line of tasks in tokio's runtimes. No test asserts how exact a start was: only which slots were granted, and
-//! that everything ends.
+//! Tests the queue of tasks in tokio's runtimes. No test asserts how exact a start was. The tests only check which
+//! slots were granted, and that all tasks end.
 
 use futures_util::StreamExt;
 use nanopace::{Grant, ManualClock, Pacer, Rate, Refused, Strictness};
@@ -23,13 +23,13 @@ fn rate(text: &str) -> Rate {
     text.parse().unwrap()
 }
 
-/// A line with the runtime's timer, and one with a thread.
+/// Returns two async pacers: one uses the runtime's timer, the other a [`ThreadTimer`].
 fn lines(pacer: &Pacer) -> [AsyncPacer; 2] {
     let own = AsyncPacer::new(pacer.clone()).unwrap();
     [own, AsyncPacer::with_timer(pacer.clone(), ThreadTimer::new().unwrap())]
 }
 
-/// Starts an operation in a separate task.
+/// Returns a future that acquires a slot and owns its pacer, for a separate task.
 fn start(line: &AsyncPacer) -> impl Future<Output = Result<Grant, Refused>> + 'static {
     let line = line.clone();
     async move { line.acquire().await }
@@ -44,7 +44,7 @@ fn poll_once(acquire: &mut Acquire<'_>) -> Option<Result<Grant, Refused>> {
     }
 }
 
-/// All slots of `tasks` tasks, each of which takes `each`.
+/// Returns the grants of `tasks` tasks, each of which acquires `each` slots.
 async fn taken(line: &AsyncPacer, tasks: usize, each: usize) -> Vec<Grant> {
     let mut set = JoinSet::new();
     for _ in 0..tasks {
@@ -109,7 +109,7 @@ fn cancelled_tasks_take_nothing_and_strand_no_task() {
                     set.spawn(async move {
                         let mut had = 0_u64;
                         while had < 40 {
-                            // Most are cancelled before their slot is due, some while they lead.
+                            // Most are cancelled before their slot is due, and some of them while they lead.
                             let patience = Duration::from_micros(100 + 150 * task);
                             match tokio::time::timeout(patience, line.acquire()).await {
                                 Ok(grant) => had += u64::from(grant.is_ok()),
@@ -169,7 +169,7 @@ fn a_close_ends_all_that_wait_and_the_stream() {
     }
 }
 
-/// Tasks that wait when the last slot is taken return, and so does a stream.
+/// Tasks that wait when the last slot is claimed return, and a stream ends.
 #[test]
 fn a_schedule_that_ends_ends_all_that_wait() {
     for runtime in runtimes() {
@@ -222,7 +222,7 @@ fn the_other_branches_of_a_select_are_not_starved() {
     }
 }
 
-/// Other tasks are not starved either, where slots come so soon that tasks hold on to the processor for them.
+/// Checks that other tasks are not starved where slots come so soon that tasks hold on to the processor for them.
 #[test]
 fn other_tasks_run_while_tasks_hold_on() {
     const STARTS: u32 = 3_000;
@@ -252,7 +252,7 @@ fn other_tasks_run_while_tasks_hold_on() {
     }
 }
 
-/// The last slot may be taken by a caller that does not queue.
+/// The last slot may be claimed by a caller that does not queue.
 #[test]
 fn a_task_that_waits_returns_when_the_last_slot_is_taken_elsewhere() {
     for runtime in runtimes() {
@@ -289,7 +289,7 @@ fn a_deadline_that_cannot_be_met_is_reported_at_once_or_when_it_comes() {
             line.acquire().await.unwrap();
             let soon = Duration::from_millis(10);
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
-            // After a leader that waits for the hour to pass.
+            // This task is in the queue after a leader that waits for an hour.
             let leader = tokio::spawn(start(&line));
             tokio::time::sleep(soon).await;
             assert!(matches!(line.acquire_timeout(soon).await, Err(Refused::NotUntil(_))));
@@ -370,8 +370,8 @@ fn a_runtime_without_io_has_a_thread_for_a_timer() {
     });
 }
 
-/// A future in the queue that is not polled does not delay the slots or deadlines of other futures, or their return
-/// after a close.
+/// Checks that a future in the queue that is not polled does not delay the slots or deadlines of other futures, or
+/// their return after a close.
 #[test]
 fn a_future_that_is_not_polled_delays_no_other() {
     for runtime in runtimes() {
@@ -414,7 +414,7 @@ fn a_future_that_is_not_polled_delays_no_other() {
     }
 }
 
-/// Polls of a task that waits for an hour.
+/// Returns the counter of the polls of a task that waits for an hour.
 fn polls_in_an_idle_line(line: &AsyncPacer, runtime: &Runtime) -> Arc<AtomicU32> {
     let polls = Arc::new(AtomicU32::new(0));
     let (counted, mut acquire) = (Arc::clone(&polls), Box::pin(start(line)));
@@ -501,7 +501,7 @@ fn thousands_of_deadlines_can_wait() {
     drop(all);
 }
 
-/// A timer that goes off far too often.
+/// A timer that goes off much too often.
 #[derive(Debug)]
 struct Hasty;
 

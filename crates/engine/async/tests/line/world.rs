@@ -1,4 +1,4 @@
-//! A runtime with one thread, and a clock and a timer that are moved by hand.
+//! Simulates a runtime with one thread, and a clock and a timer that tests move.
 
 use nanopace::{Clock, ManualClock, Nanos, Pacer, PacerBuilder, Rate};
 use nanopace_async::AsyncPacer;
@@ -20,10 +20,10 @@ pub(crate) fn ms(millis: u64) -> Nanos {
     Nanos::from_nanos(millis * MILLI)
 }
 
-/// The moment at which the timer goes off, the time after which it goes off again, and the waker.
+/// The time at which the timer goes off, the interval after which it goes off again, and the waker.
 type Alarm = Option<(Nanos, Duration, Waker)>;
 
-/// A timer on the manual clock. The timer rings again as late as its contract allows.
+/// A timer on the manual clock. It rings again as late as the contract of [`Timer`] allows.
 #[derive(Clone, Debug)]
 struct ManualTimer {
     clock: ManualClock,
@@ -46,12 +46,12 @@ pub(crate) struct World {
     pub(crate) pacer: Pacer,
     pub(crate) line: AsyncPacer,
     timer: ManualTimer,
-    /// How often the timer has gone off.
+    /// The number of times that the timer has gone off.
     pub(crate) rings: Cell<u32>,
 }
 
 impl World {
-    /// A pacer with this rate, and with the settings of `build`.
+    /// Returns a world with a pacer of this rate and the settings of `build`.
     pub(crate) fn new(text: &str, build: impl FnOnce(PacerBuilder) -> PacerBuilder) -> World {
         let clock = ManualClock::new();
         let pacer = build(Pacer::builder(rate(text)).clock(clock.clone())).build();
@@ -60,8 +60,7 @@ impl World {
         World { clock, pacer, line, timer, rings: Cell::new(0) }
     }
 
-    /// Moves the clock to `end`, from one ring of the timer to the next, and lets `tasks` run at each ring and at
-    /// `end`.
+    /// Moves the clock to `end`, from one ring of the timer to the next, and runs `tasks` at each ring and at `end`.
     pub(crate) fn run_to(&self, end: Nanos, tasks: &mut [&mut dyn Run]) {
         run_all(tasks);
         while let Some(waker) = self.next_ring(end) {
@@ -81,7 +80,7 @@ impl World {
         Some(waker.clone())
     }
 
-    /// Whether the timer is set.
+    /// Returns whether the timer is set.
     pub(crate) fn will_ring(&self) -> bool {
         self.timer.alarm.lock().unwrap().is_some()
     }
@@ -111,7 +110,7 @@ impl Wake for Wakes {
     }
 }
 
-/// A task that yields is polled again this many times before others run, and the clock is moved.
+/// The number of times that a task that yields is polled again before others run and the clock is moved.
 const POLLS: usize = 3;
 
 pub(crate) trait Run {
@@ -120,7 +119,7 @@ pub(crate) trait Run {
 }
 
 impl<F: Future> Task<F> {
-    /// A task that has not been polled yet.
+    /// Creates a task that has not been polled yet.
     pub(crate) fn new(future: F) -> Task<F> {
         let wakes = Arc::new(Wakes(AtomicU32::new(1)));
         Task { future: Some(Box::pin(future)), wakes, polled_at: 0, polls: 0, done: None }

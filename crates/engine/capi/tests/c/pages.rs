@@ -1,4 +1,4 @@
-//! The Go and Java code of the pages is part of the examples, which `cargo xtask languages` runs.
+//! Checks that the Go and Java code of the pages is part of the examples, which `cargo xtask languages` runs.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// The lines of a page's code in a language.
+/// Returns the lines of a page's code in a language.
 fn shown<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let fence = format!("```{language}\n");
     let blocks = page.split(&*fence).skip(1);

@@ -2,7 +2,8 @@ use crate::error::errors_by_text;
 use std::fmt;
 
 errors_by_text!(ArrivalsError);
-/// Why a number or a string is not an [`Arrivals`](crate::Arrivals). The message says what to write instead.
+/// The reason why a number or a string is not an [`Arrivals`](crate::Arrivals). The message says what to write
+/// instead.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -22,9 +23,9 @@ pub enum ArrivalsError {
     Gamma,
     /// The part of the distance between slots is not a number from 0 to 1.
     Jitter,
-    /// A number after a process that takes none.
+    /// A number follows a process that has no parameter. The field is the name of the process.
     NoNumber(String),
-    /// There is no arrival process with that name.
+    /// There is no arrival process with this name.
     Unknown(String),
 }
 

@@ -11,7 +11,7 @@ impl FromStr for Arrivals {
     /// [`with_seed`](Arrivals::with_seed) sets another one.
     ///
     /// # Errors
-    /// [`ArrivalsError`], which says what is wrong and what to write.
+    /// Returns an [`ArrivalsError`]. Its message says what is wrong and what to write instead.
     ///
     /// # Examples
     /// ```

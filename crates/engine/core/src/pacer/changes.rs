@@ -1,4 +1,4 @@
-//! Changes of a pacer's load and policy while it runs.
+//! Changes a pacer's load and policies during the run.
 
 use super::Pacer;
 use crate::nanos::span_ns;
@@ -23,11 +23,11 @@ impl FromStr for Load {
 }
 
 impl Pacer {
-    /// Sets the rate from now on, in one atomic step.
+    /// Sets the rate from this call on, in one atomic step.
     ///
-    /// The change causes no burst: the part of the current interval that has passed stays passed. Slots that are late
-    /// keep their intended starts, so their wait times stay correct. Callers that are asleep and may now start earlier
-    /// are woken. Setting the rate that is in force changes nothing.
+    /// The change causes no burst: the fraction of the current interval that has passed counts as passed at the new
+    /// rate, too. Slots that are late keep their intended starts, so their wait times stay correct. Callers that are
+    /// asleep and may now start earlier are woken. Setting the current rate again changes nothing.
     ///
     /// # Examples
     /// ```
@@ -53,9 +53,9 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_rate(rate, now));
     }
 
-    /// The rate in force. If this process has a [`Shard`], it is the rate of the whole load. On a shape it is the
-    /// shape's rate at this moment, or the [slowest](Rate::SLOWEST) if that is lower or zero. After its end, a
-    /// shape's rate is zero.
+    /// Returns the current rate. If this process has a [`Shard`], it is the rate of the whole load. On a shape, it is
+    /// the shape's rate at the time of this call, or the [slowest](Rate::SLOWEST) rate if the shape's rate is lower or
+    /// zero. After the end of a shape, the shape's rate is zero.
     ///
     /// ```
     /// use nanopace::{Pacer, Rate};
@@ -71,17 +71,18 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.rate(now))
     }
 
-    /// Sets a shape that the rate follows from now on, from the shape's beginning, in one atomic step. As with
-    /// [`set_rate`](Pacer::set_rate), there is no burst, slots that are late keep their intended starts, and callers
-    /// that may now start earlier are woken.
+    /// Replaces the load with a shape that begins now, in one atomic step. As with [`set_rate`](Pacer::set_rate),
+    /// there is no burst, slots that are late keep their intended starts, and callers that may now start earlier are
+    /// woken.
     ///
-    /// The part of the current interval that has passed stays passed, so the first slot of the new shape comes when the
-    /// rest of an interval has passed. While the pacer is paused the shape waits for the end of the pause.
+    /// The fraction of the current interval that has passed stays passed: the first slot of the new shape starts when
+    /// the shape's count has grown by the remaining fraction. While the pacer is paused, the shape begins at the end
+    /// of the pause.
     ///
     /// [`set_rate`](Pacer::set_rate) ends a shape. A schedule that had ended with its shape continues, and the time
     /// since that end is not made up for.
     ///
-    /// To begin in the middle of a shape, [`skip`](Shape::skip) its first part.
+    /// To begin in the middle of a shape, [`skip`](Shape::skip) its first part before the call.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer, Shape};
@@ -104,11 +105,12 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_shape(shape, now));
     }
 
-    /// Sets the load from a string: a rate, as by [`set_rate`](Pacer::set_rate), or a shape, as by
-    /// [`set_shape`](Pacer::set_shape). For strings that a user writes.
+    /// Parses a string and sets the load: a rate, as [`set_rate`](Pacer::set_rate) does, or a shape, as
+    /// [`set_shape`](Pacer::set_shape) does. Use it for strings that a user writes.
     ///
     /// # Errors
-    /// [`ShapeSyntaxError`], which gives the place and says what to write. Nothing is changed.
+    /// Returns a [`ShapeSyntaxError`], which contains the position of the error in the string and says what to write
+    /// instead. The load does not change.
     ///
     /// # Examples
     /// ```
@@ -130,7 +132,7 @@ impl Pacer {
         Ok(())
     }
 
-    /// The shape that the rate follows; none while the rate is constant and not zero.
+    /// Returns the shape that the rate follows, or `None` while the rate is constant and not zero.
     ///
     /// ```
     /// use nanopace::{Pacer, Shape};
@@ -146,15 +148,15 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.load().shape().cloned())
     }
 
-    /// Gives this process the slots of `shard`, from the slot with the number `from` in the whole load on.
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
     ///
     /// If all processes of a load change at the same number, and none of them has reached it, every slot is started by
     /// exactly one process. The time of each slot stays the same.
     ///
     /// # Errors
-    /// [`ShardError::TooLate`] if this process has taken a slot with that number or a higher one, or has such a slot
-    /// that may start by now. Nothing is changed. This process cannot see whether other processes have reached that
-    /// number.
+    /// Returns [`ShardError::TooLate`] if this process has claimed a slot with the number `from` or a higher one, or
+    /// if such a slot of this process may start by now. In that case nothing changes. This process cannot see whether
+    /// other processes have reached that number.
     ///
     /// # Examples
     /// ```
@@ -175,7 +177,7 @@ impl Pacer {
         self.0.set_shard(shard, from)
     }
 
-    /// Applies this [strictness](Strictness) to late starts from now on.
+    /// Sets the [strictness](Strictness) that applies to late starts after this call.
     ///
     /// Slots that have started do not change. If time is owed under a burst ratio and the new strictness is not a burst
     /// ratio, that time becomes plain backlog: average starts it at once, and strict forfeits it.
@@ -205,7 +207,7 @@ impl Pacer {
         self.0.change(|schedule, now| schedule.set_strictness(strictness, now));
     }
 
-    /// The strictness in force.
+    /// Returns the current strictness.
     ///
     /// ```
     /// use nanopace::{Pacer, Strictness};
@@ -221,10 +223,11 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.policy().strictness)
     }
 
-    /// Limits the backlog that is made up for from now on; `None` removes the limit. See
+    /// Limits the backlog that is made up for after this call. `None` removes the limit. See
     /// [`PacerBuilder::max_backlog`](crate::PacerBuilder::max_backlog).
     ///
-    /// Lateness beyond the limit is forfeited at the next late start, as [`idle`](crate::Ledger::idle) time.
+    /// Lateness beyond the limit is forfeited at the next late start, and counts as [`idle`](crate::Ledger::idle)
+    /// time.
     ///
     /// # Examples
     /// ```
@@ -249,8 +252,9 @@ impl Pacer {
         self.0.change(|schedule, _| schedule.set_max_backlog(limit.map(span_ns)));
     }
 
-    /// From now on, skips and counts a slot if it is more than `limit` late when it could start; `None` removes the
-    /// limit. See [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than).
+    /// Sets the lateness beyond which slots are skipped after this call: a slot that is more than `limit` late when it
+    /// could start is counted and skipped. `None` removes the limit. See
+    /// [`PacerBuilder::skip_later_than`](crate::PacerBuilder::skip_later_than).
     ///
     /// # Examples
     /// ```
@@ -275,10 +279,10 @@ impl Pacer {
         self.0.change(|schedule, _| schedule.set_skip_later_than(limit.map(span_ns)));
     }
 
-    /// Stops the schedule's time: nothing starts until [`resume`](Pacer::resume).
+    /// Stops the schedule's time: no slot starts until [`resume`](Pacer::resume).
     ///
-    /// Callers that arrive meanwhile are held back, or get [`Refused::Paused`](crate::Refused::Paused). Operations that
-    /// have started go on. Pausing a paused pacer does nothing.
+    /// Callers that arrive during the pause block until it ends, or get [`Refused::Paused`](crate::Refused::Paused).
+    /// Operations that have started continue. Pausing a paused pacer has no effect.
     ///
     /// # Examples
     /// ```
@@ -299,10 +303,10 @@ impl Pacer {
         self.0.change(Schedule::pause);
     }
 
-    /// Continues the schedule's time after a pause. Resuming a pacer that is not paused does nothing.
+    /// Continues the schedule's time after a pause. Resuming a pacer that is not paused has no effect.
     ///
-    /// All slots that have not started move by the length of the pause. So a slot that was late stays exactly as late,
-    /// a slot that was early stays as early, and there is no burst.
+    /// All slots that have not started move by the length of the pause. A slot that was late stays exactly as late, a
+    /// slot that was early stays as early, and there is no burst.
     ///
     /// # Examples
     /// ```
@@ -327,7 +331,7 @@ impl Pacer {
         self.0.change(Schedule::resume);
     }
 
-    /// Whether the schedule's time is stopped.
+    /// Returns whether the schedule's time is stopped by a pause.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -343,10 +347,10 @@ impl Pacer {
         self.0.timeline.with_schedule(Schedule::is_paused)
     }
 
-    /// Closes the pacer for good. Callers that are asleep wake, and they and all later callers get
-    /// [`Ended::Closed`](crate::Ended::Closed). A closed pacer cannot be reopened, and closing it again does nothing.
+    /// Closes the pacer permanently. Callers that are asleep wake, and they and all later callers get
+    /// [`Ended::Closed`](crate::Ended::Closed). A closed pacer cannot be reopened, and closing it again has no effect.
     ///
-    /// Operations that have started go on, and the ledger can still be read.
+    /// Operations that have started continue, and the ledger can still be read.
     ///
     /// # Examples
     /// ```
@@ -367,7 +371,7 @@ impl Pacer {
         self.0.timeline.close(&*self.0.clock);
     }
 
-    /// Whether the pacer is closed.
+    /// Returns whether the pacer is closed.
     ///
     /// ```
     /// use nanopace::Pacer;

@@ -1,4 +1,4 @@
-//! Queries of a pacer: which slots are due, which have started, and which are left.
+//! Queries a pacer: which slots are due, which have started, and which are left.
 
 use super::Pacer;
 use crate::engine::Engine;
@@ -6,8 +6,8 @@ use crate::{Counters, Ledger, Nanos};
 use std::ops::Range;
 
 impl Pacer {
-    /// Whether the schedule has no slot left: see [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
-    /// [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that were started may still be under way.
+    /// Returns whether the schedule has no slot left. See [`PacerBuilder::slots`](crate::PacerBuilder::slots) and
+    /// [`PacerBuilder::until`](crate::PacerBuilder::until). Operations that have started may not have completed yet.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -23,10 +23,10 @@ impl Pacer {
         self.0.timeline.is_finished()
     }
 
-    /// Now, on the pacer's clock, in nanoseconds. Compare intended starts with it.
+    /// Returns the current time on the pacer's clock. Intended starts are times on the same clock.
     ///
-    /// It is never before the actual start of a grant that the caller knows of, even if another
-    /// processor made that grant.
+    /// The result is never before the actual start of a grant that the caller knows of, even if the grant was made on
+    /// another CPU core.
     ///
     /// # Examples
     /// ```
@@ -46,7 +46,7 @@ impl Pacer {
         self.0.timeline.now(&*self.0.clock)
     }
 
-    /// Where the schedule's time went, and how many slots were granted, skipped, or are due.
+    /// Returns the account of the schedule's time, and how many slots were granted, were skipped, or are due.
     ///
     /// # Examples
     /// ```
@@ -70,13 +70,14 @@ impl Pacer {
         Ledger::from(self.0.timeline.totals(&*self.0.clock))
     }
 
-    /// How many slots this process's part of the load has before `moment`, wherever late policies have moved them. If
-    /// no policy has moved a slot, these are the slots with an intended start before `moment`. A
-    /// [recording](crate::Arrivals::replay) is known only up to 2^20 slots ahead of those that are in use.
+    /// Returns how many slots this process's part of the load has before `moment`. If no late policy has moved a slot,
+    /// these are the slots with an intended start before `moment`. If a policy has moved slots, they still count at
+    /// their original times. For a [recording](crate::Arrivals::replay), the result includes at most the 2^20 slots
+    /// after those that are in use.
     ///
-    /// The moment may be past or future, but only the load in force is known. For a moment before the last change of
-    /// the load or of shards, the last pause, the last 1024 leases or the last 2^44 slots, the result may be the number
-    /// of slots at that later point.
+    /// The moment may be in the past or in the future, but the calculation uses only the current load. For a moment
+    /// before the last change of the load or of shards, the last pause, the last 1024 leases or the last 2^44 slots,
+    /// the result may be the number of slots at that later point.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer, Strictness};
@@ -99,9 +100,9 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_before(moment.signed()))
     }
 
-    /// How many slots the load has asked for by `moment`, including a fraction for the part of the current interval
-    /// that has passed. For random arrivals this is the average number, and for a [shard](crate::Shard) its share.
-    /// [`asked_before`](Pacer::asked_before) counts whole slots.
+    /// Returns how many slots the load contains up to `moment`, including the fraction of the current interval that
+    /// has passed. For random arrivals this is the average number, and for a [shard](crate::Shard) its share of the
+    /// number. [`asked_before`](Pacer::asked_before) counts whole slots.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -118,13 +119,14 @@ impl Pacer {
         self.0.timeline.with_schedule(|schedule| schedule.asked_count(moment.signed()))
     }
 
-    /// The free slots with an intended start in `span`, including slots that were given back: for example the slots
-    /// that are left when the schedule has ended. The slots stay in the schedule, as [backlog](Ledger::backlog_slots).
-    /// Slots that are later than [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows are skipped first.
+    /// Returns the free slots with an intended start in `span`, including slots that were given back. Use it, for
+    /// example, to find the slots that are left when the schedule has ended. The slots stay in the schedule, as
+    /// [backlog](Ledger::backlog_slots). Slots that are later than
+    /// [`skip_later_than`](crate::PacerBuilder::skip_later_than) allows are skipped first.
     ///
-    /// There may be billions of slots, so they are returned in batches, in order. A batch is the intended start of its
-    /// last slot and its number of slots. The other slots of a batch are due earlier by at most a 10 000th of the time
-    /// from that start to the end of `span`.
+    /// There may be billions of slots, so they are returned in batches, in order. A batch is a pair: the intended
+    /// start of its last slot, and its number of slots. The other slots of a batch are due earlier by at most 1/10000
+    /// of the time from that start to the end of `span`.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};
@@ -149,7 +151,7 @@ impl Pacer {
         unstarted.map(|(due, slots)| (Nanos::from_signed(due), slots)).collect()
     }
 
-    /// Counters besides the [ledger](Pacer::ledger); see [`Counters`] for an example.
+    /// Returns the counters that the [ledger](Pacer::ledger) does not include. See [`Counters`] for an example.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let Engine { timeline, pausing, .. } = &*self.0;

@@ -5,7 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How a caller that is early is held back. The strategies differ in what a pause costs and in how exactly it ends.
+/// The way in which an early caller waits for its slot. The strategies differ in how much CPU time a pause costs and
+/// in how precisely it ends.
 ///
 /// No strategy ends a pause too early. While the pacer itself is paused, its callers sleep under every strategy.
 ///
@@ -21,35 +22,35 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Sleep until the intended start; the default. Operations start some microseconds late. The late policy limits how
-    /// much oversleep is made up for: all of it in an open loop, whose rate stays exact, and nothing under strict. Up
-    /// to 33 k/s each start has its own sleep. At higher rates, sleeps are stretched to keep their cost within a tenth
-    /// of a core, and starts come in clumps: see [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
+    /// Sleeps until the intended start. This is the default. Operations start some microseconds late. The late policy
+    /// limits how much oversleep is made up for: all of it in an open loop, whose rate stays exact, and no oversleep
+    /// under strict. Up to 33 k/s each start has its own sleep. At higher rates, sleeps are stretched to keep their
+    /// cost within a tenth of a core, and starts come in clumps: see
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleep until shortly before the intended start, then spin. Operations start within some tenths of a microsecond
-    /// while a core is free. A thread spins for at most a quarter of the time
-    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when that is used up, or when
-    /// spinning keeps other threads from running.
+    /// Sleeps until shortly before the intended start, then spins. Operations start within some tenths of a
+    /// microsecond while a core is free. A thread spins for at most a quarter of the time
+    /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when this share is used up,
+    /// or when spinning keeps other threads from running.
     Hybrid,
-    /// Yield the processor to other threads, again and again. For a machine with more threads than cores, if sleeping
+    /// Yields the processor to other threads repeatedly. Use it on a machine with more threads than cores, if sleeping
     /// is too imprecise. This strategy uses all the CPU time that no other thread uses.
     Yield,
-    /// Spin until the intended start. The most exact strategy, for a thread that has a core to itself; it uses all of
-    /// that core.
+    /// Spins until the intended start. This is the most precise strategy, for a thread that has a core to itself. It
+    /// uses all of that core.
     Spin,
 }
 
 impl Pause {
-    /// Slots that are closer together than this start in clumps, unless
-    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. For slots that are further apart, each
-    /// start has its own sleep.
+    /// The interval between slots below which starts come in clumps, unless
+    /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share) is set. At longer intervals, each start has its
+    /// own sleep.
     ///
     /// The value is the cost of a sleep on bare metal, 3 us, divided by the default share of a tenth of a core.
     pub const CLUMPED_BELOW: Duration = Duration::from_micros(30);
 
-    /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a
-    /// fraction of a core.
+    /// The default of [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share), as a fraction of a core.
     ///
     /// ```
     /// use nanopace::Pause;
@@ -61,12 +62,11 @@ impl Pause {
     /// ```
     pub const DEFAULT_SLEEP_SHARE: f64 = 0.1;
 
-    /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), as a fraction
-    /// of a core.
+    /// The default of [`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share), as a fraction of a core.
     pub const DEFAULT_SPIN_SHARE: f64 = 0.25;
 }
 
-/// Why a string is not a [`Pause`]. The message says what to write instead.
+/// The reason why a string is not a [`Pause`]. The message says what to write instead.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PauseError(String);
 
@@ -81,10 +81,10 @@ impl fmt::Display for PauseError {
 impl FromStr for Pause {
     type Err = PauseError;
 
-    /// Reads `sleep`, `hybrid`, `yield` or `spin`.
+    /// Parses `sleep`, `hybrid`, `yield` or `spin`.
     ///
     /// # Errors
-    /// [`PauseError`] for every other string.
+    /// Returns a [`PauseError`] for every other string.
     ///
     /// # Examples
     /// ```

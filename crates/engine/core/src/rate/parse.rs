@@ -4,18 +4,17 @@ use super::{NANOS_PER_DAY, NANOS_PER_SECOND, Rate};
 use crate::error::{RateError, shown};
 use std::str::FromStr;
 
-/// More digits than this would overflow the exact fraction.
+/// The maximum number of digits of a number. More digits would overflow the exact fraction.
 const MOST_DIGITS: usize = 18;
 
 impl FromStr for Rate {
     type Err = RateError;
 
-    /// Reads `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`.
-    /// Without a unit the count is per second. Decimal fractions are exact. A number may have 18
-    /// digits.
+    /// Parses `COUNT[k|M|G][/[N]UNIT]`, where `UNIT` is `ns`, `us`, `ms`, `s`, `min`, `h` or `d`. Without a unit, the
+    /// count is per second. Decimal fractions are exact. A number can have up to 18 digits.
     ///
     /// # Errors
-    /// [`RateError`], whose message says what is wrong and what to write.
+    /// Returns a [`RateError`]. Its message says what is wrong and what to write instead.
     ///
     /// # Examples
     /// ```
@@ -36,8 +35,7 @@ impl FromStr for Rate {
             Decimal::plain(number)?
         };
         let unit_ns = unit_ns(unit.trim()).ok_or_else(|| RateError::Unit(shown(unit.trim())))?;
-        // operations / period = (c / cd) / (p / pd * unit), with every factor bounded by
-        // MOST_DIGITS.
+        // operations / period = (c / cd) / (p / pd * unit), where every factor is bounded by MOST_DIGITS.
         let operations =
             count.digits.checked_mul(number.divisor).filter(|&n| n <= u128::from(u64::MAX));
         let period_ns =
@@ -49,8 +47,8 @@ impl FromStr for Rate {
     }
 }
 
-/// Parses a time such as `30s` or `1.5min`, in nanoseconds; none if the string is not a time, or not a whole number of
-/// nanoseconds.
+/// Parses a time such as `30s` or `1.5min` and returns it in nanoseconds. Returns `None` if the string is not a time,
+/// or not a whole number of nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u128> {
     let (number, unit) = split_number(text);
     let number = Decimal::plain(number).ok()?;
@@ -71,19 +69,19 @@ fn unit_ns(unit: &str) -> Option<u128> {
     })
 }
 
-/// The leading digits and points, and the rest.
+/// Splits a string into the leading digits and decimal points, and the remainder.
 fn split_number(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()))
 }
 
-/// `digits / divisor`, exactly.
+/// The exact decimal number `digits / divisor`.
 struct Decimal {
     digits: u128,
     divisor: u128,
 }
 
 impl Decimal {
-    /// A number with an optional `k`, `M` or `G` after it.
+    /// Parses a number that may be followed by `k`, `M` or `G`.
     fn parse(text: &str) -> Result<Decimal, RateError> {
         if text.starts_with('-') {
             return Err(RateError::Negative);
@@ -103,7 +101,7 @@ impl Decimal {
         Ok(Decimal { digits: decimal.digits * multiple, ..decimal })
     }
 
-    /// Digits with at most one point among them.
+    /// Parses digits with at most one decimal point.
     fn plain(text: &str) -> Result<Decimal, RateError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let fraction = fraction.trim_end_matches('0');

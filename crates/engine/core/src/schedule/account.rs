@@ -1,9 +1,9 @@
-//! The account of the schedule's time, for the [`Ledger`](crate::Ledger).
+//! Computes the account of the schedule's time, for the [`Ledger`](crate::Ledger).
 
 use super::Schedule;
 use crate::position::ticks_between;
 
-/// The times of a [`Ledger`](crate::Ledger), in nanoseconds. `elapsed` is the sum of the others.
+/// The times of a [`Ledger`](crate::Ledger), in nanoseconds. `elapsed` is the sum of the other fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) elapsed: i64,
@@ -16,7 +16,8 @@ pub(crate) struct Account {
 impl Account {
     /// Moves the time of slots that were given back from allocated to backlog.
     pub(crate) fn count_returned(&mut self, unused: i64) {
-        // Exact while the pieces that the slots lie on are remembered, and never more than the allocated time.
+        // The time is exact while the pieces that contain the slots are in memory. It is never more than the allocated
+        // time.
         let unused = unused.min(self.allocated);
         self.allocated -= unused;
         self.backlog += unused;
@@ -24,24 +25,24 @@ impl Account {
 }
 
 impl Schedule {
-    /// The account of time if `next` is the next position to be claimed.
+    /// Returns the account of time, where `next` is the next position to be claimed.
     pub(crate) fn account(&self, next: u64, now: i64) -> Account {
         let paid_until = self.paid(self.schedule_time(now)).map(|paid| self.history.passes(paid));
         let time = self.time_until_end(now);
         let elapsed = time.saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let passes = self.history.passes(next);
-        // The time of the claimed slots, up to now.
+        // This is the time of the claimed slots, up to now.
         let claimed = passes.min(time).saturating_sub(self.began).saturating_sub(self.pauses_ns);
         let allocated = claimed.saturating_sub(self.idle);
         let late = elapsed.saturating_sub(claimed);
-        // While time is owed, slots up to `paid_until` are released and count as backlog. The other late slots have to
-        // wait.
+        // While time is owed, the slots up to `paid_until` are released and count as backlog. The other late slots
+        // have to wait.
         let backlog = paid_until.map_or(late, |until| until.saturating_sub(passes).clamp(0, late));
         Account { elapsed, allocated, idle: self.idle, waiting: late - backlog, backlog }
     }
 
-    /// How much of the schedule's time up to now belongs to the slots from `start` to `end`, which
-    /// were taken and given back.
+    /// Returns how much of the schedule's time up to now belongs to the slots from `start` to `end`, which were
+    /// claimed and given back.
     pub(crate) fn unused(&self, start: u64, end: u64, now: i64) -> i64 {
         debug_assert!(ticks_between(start, end) > 0, "a range has slots");
         let time = self.time_until_end(now);

@@ -1,10 +1,10 @@
-//! Counts the slots that the load has asked for by a moment, regardless of late policies.
+//! Counts the slots that the requested load contains before a given time, regardless of late policies.
 //!
-//! Until a policy has moved a slot, the load's count is the count that the schedule has reached. From the first forfeit
-//! on, until the load is corrected, the load's count is kept separately. Changes and pauses move it as they move the
-//! schedule.
+//! Until a policy has moved a slot, the load's count is the count that the schedule has reached. After the first
+//! forfeit, until the load is corrected, the load's count is kept separately. Changes and pauses move this count in
+//! the same way as they move the schedule.
 //!
-//! A slot *has come* if its moment in the load as it was asked for has passed.
+//! A slot *has come* if its time in the requested load has passed.
 
 use super::end::End;
 use super::history::History;
@@ -13,27 +13,27 @@ use super::segment::Segment;
 use crate::count::Count;
 use crate::position::{before, earlier, first_after};
 
-/// The load's own count of slots, kept besides a schedule that has forfeited time.
+/// The load's own count of slots, kept in addition to a schedule that has forfeited time.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// The moment at which the load in force has the count 0.
+    /// The time at which the current load has the count 0.
     origin: i64,
-    /// The moment from which the load counts. It is when the piece in force came into force, or when the load began, if
-    /// the load was corrected.
+    /// The time from which the load counts. It is the time at which the current piece began to apply, or at which the
+    /// load began, if the load was corrected.
     since: i64,
-    /// How many slots all loads together had asked for by `since`, with fractions of slots; or by the end by time, if
-    /// the schedule ended before `since`.
+    /// The number of slots of all loads together by `since`, as a fixed-point number with fractions of slots. If the
+    /// schedule ended by time before `since`, it is the number by that end.
     count: Count,
-    /// The result of [`came_before`](Asked::came_before) for any moment up to `since`.
+    /// The result of [`came_before`](Asked::came_before) for every time up to `since`.
     came_before_since: Count,
-    /// For moments after `since`, `came_before` is never below this. It includes the slots from before the load in
-    /// force began. After a correction to less, that load alone would give a lower count.
+    /// The minimum result of `came_before` for times after `since`. It includes the slots from before the current load
+    /// began. After a correction to a smaller load, that load alone would give a lower count.
     came_at_least: Count,
 }
 
 impl Asked {
-    /// The count of a schedule that has not forfeited anything, or nothing since the load was corrected. `load` is the
-    /// load in force.
+    /// Creates the count of a schedule that has not forfeited any time, or none since the load was corrected. `load`
+    /// is the current load.
     pub(super) fn new(history: &History, end: &End, load: &Load) -> Asked {
         let (origin, since, count, first_of_load) = match history.current() {
             Segment::Curve(curve) => (
@@ -59,20 +59,20 @@ impl Asked {
         }
     }
 
-    /// Moves the load to `span_ns` later.
+    /// Moves the load later by `span_ns`.
     pub(super) fn shift(&mut self, span_ns: i64) {
         self.origin = self.origin.saturating_add(span_ns);
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// How many slots all loads together have asked for by `time`, or by `since` if that is later, with fractions of
-    /// slots. `load` is the load in force.
+    /// Returns the number of slots of all loads together by `time`, or by `since` if that is later, with fractions of
+    /// slots. `load` is the current load.
     pub(super) fn count_at(&self, load: &Load, time: i64) -> Count {
         let count_of_this = |time: i64| load.count_at_ns(time.saturating_sub(self.origin));
         self.count + count_of_this(time.max(self.since)) - count_of_this(self.since)
     }
 
-    /// A count: all slots below it have come before `moment`. `load` is the load in force.
+    /// Returns a count such that all slots below it have come before `moment`. `load` is the current load.
     pub(super) fn came_before(&self, load: &Load, moment: i64) -> Count {
         let last = moment.saturating_sub(1);
         if last < self.since {
@@ -82,7 +82,7 @@ impl Asked {
         self.came_at_least.max(self.count_at(load, last) + Count::from(!is_waiting))
     }
 
-    /// Records that another load begins now. `load` is the load that was in force until now.
+    /// Records that another load begins now. `load` is the load that applied until now.
     pub(super) fn change(&mut self, load: &Load, end: &End, now: i64) {
         let count = self.count_at(load, end.no_later_than_end(now));
         let came_before_since = self.came_before(load, end.no_later_than_first_without_slot(now));
@@ -92,17 +92,18 @@ impl Asked {
     }
 }
 
-/// A count: all slots of the whole load below it have come before `moment`. Some of them may belong to another process,
-/// and can become this process's by a change of shard. `next` is this process's first slot that has not come.
+/// Returns a count such that all slots of the whole load below it have come before `moment`. Some of these slots may
+/// belong to another process, and can become this process's slots through a change of the shard. `next` is this
+/// process's first slot that has not come.
 fn below(history: &History, end: &End, next: u64, moment: i64) -> Count {
     let slots = history.slots();
     let stop = end.no_later_than_first_without_slot(moment);
     let next = if stop < moment { earlier(next, history.first_from(stop)) } else { next };
     let has_any = slots.own_at(next).is_some_and(|own| own > 0);
-    // Just after this process's last slot that has come.
+    // This count is just after this process's last slot that has come.
     let least = if has_any { slots.count_of(before(next)).saturating_add(1) } else { 0 };
     let most = slots.count_of(next);
-    // Rounding may have carried the count past one of the two.
+    // Rounding may have carried the count beyond one of these two limits.
     let come = history.count_at(stop.saturating_sub(1)).saturating_add(1);
     come.min(most).max(least)
 }

@@ -1,17 +1,19 @@
-//! A segment that follows a shape, and need not be straight. The arrival process places its slots.
+//! Defines a segment that follows a shape and need not be straight. The arrival process determines where its slots
+//! lie.
 //!
-//! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots lie on the *load's count*. At
-//! the moment `since`, the two counts are `shape_since` and `load_since`. When the shape's count grows by one, the
-//! load's count grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and `load_count`.
+//! Two counts run along a curve. The *shape's count* begins at 0 with the shape. Slots have positions on the *load's
+//! count*. At the time `since`, the two counts are `shape_since` and `load_since`. When the shape's count grows by
+//! one, the load's count grows by `ratio_q32` / 2^32. Variables of these counts are called `shape_count` and
+//! `load_count`.
 //!
 //! Usually `since` is the beginning of the segment. A *corrected* load gets the times that it would have if it had
 //! followed another shape since it began ([`History::correct`](super::history::History::correct)). Its curve counts
 //! from that beginning, where the load's count was 0. Its anchor is the position that the load had reached when it was
-//! corrected. The position that the new shape has reached at that moment may be before or after the anchor.
+//! corrected. The position that the new shape has reached at that time may be before or after the anchor.
 //!
-//! Rounding as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which its count is
-//! reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, except that while the rate is zero all
-//! positions up to the anchor stay reached.
+//! Times are rounded as for a [`Line`](super::Line): a position's time is the first whole nanosecond at which its
+//! count is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, except that while the rate is zero
+//! all positions up to the anchor stay reached.
 
 use super::slots::Slots;
 use crate::count::{Count, ONE, slots};
@@ -23,30 +25,30 @@ use std::cell::Cell;
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     pub(crate) shape: Shape,
-    /// The moment at which the shape begins, in nanoseconds of the clock.
+    /// The time at which the shape begins, in nanoseconds of the clock.
     pub(crate) origin: i64,
-    /// The segment's anchor: it has the slots after this position.
+    /// The segment's anchor: the segment contains the slots after this position.
     pub(crate) position: u64,
-    /// The moment from which both counts run: when the segment begins, or when a corrected load began, which is before
-    /// its piece came into force. It can't be derived from the counts, which stay the same for a long time where the
-    /// shape is very slow.
+    /// The time from which both counts run. It is the time at which the segment begins, or at which a corrected load
+    /// began, which is before its piece began to apply. It can't be derived from the counts, which stay the same for a
+    /// long time where the shape is very slow.
     pub(crate) since: i64,
-    /// The load's count at `since`. It is the count of `position` or up to a tick more, or much more where it was not
-    /// known which slots come next. For a corrected load it is 0. For the segments after a correction to less, it is
-    /// less than the count of `position`.
+    /// The load's count at `since`. It exceeds the count of `position` by at most a tick, or by much more where it was
+    /// not known which slots come next. For a corrected load it is 0. For the segments after a correction to a smaller
+    /// load, it is less than the count of `position`.
     load_since: Count,
     /// The shape's count at `since`.
     shape_since: Count,
     /// How much the load's count grows while the shape's grows by one, in units of 2^-32.
     pub(crate) ratio_q32: u64,
-    /// The time that was computed last, because a start needs the same time several times.
+    /// The time that was computed last. It is cached because a start needs the same time several times.
     known: Cell<Known>,
 }
 
-/// The time of a position, as it was computed last.
+/// A position and its time, as computed last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// The revision of the schedule in which the position has this time; 0 if none was computed yet.
+    /// The revision of the schedule for which the time was computed; 0 if no time has been computed yet.
     revision: u64,
     position: u64,
     time: i64,
@@ -56,7 +58,7 @@ struct Known {
 pub(crate) const ONE_Q32: u64 = 1 << 32;
 
 impl Curve {
-    /// The segment after `position` that begins `now`, where the load's count is `load_since`.
+    /// Creates the segment of the slots after `position`. It begins at `now`, where the load's count is `load_since`.
     pub(crate) fn new(
         shape: &Shape,
         origin: i64,
@@ -76,30 +78,30 @@ impl Curve {
         }
     }
 
-    /// This curve at a multiple of the shape's rate, in units of 2^-32.
+    /// Returns this curve at `ratio_q32` times the shape's rate. The ratio is in units of 2^-32.
     pub(crate) fn times(self, ratio_q32: u64) -> Curve {
         Curve { ratio_q32, ..self }
     }
 
-    /// This curve, for the slots after another position.
+    /// Returns this curve for the slots after another position.
     pub(crate) fn anchored(self, position: u64) -> Curve {
         Curve { position, ..self }
     }
 
-    /// When the curve reaches `position`; `i64::MAX` if never.
+    /// Returns the time at which the curve reaches `position`, or `i64::MAX` if it never does.
     #[inline]
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         self.time_of_count(slots.count_of(position))
     }
 
-    /// The time of `position`, if it was computed last, and in this revision of the schedule.
+    /// Returns the time of `position`, if it is the time that was computed last, and in this revision of the schedule.
     #[inline]
     pub(crate) fn known_time(&self, position: u64, revision: u64) -> Option<i64> {
         let known = self.known.get();
         ((known.revision, known.position) == (revision, position)).then_some(known.time)
     }
 
-    /// The time of `position`. The time is kept for the next caller that asks in this revision of the schedule.
+    /// Returns the time of `position`, and caches it for the next caller with this revision of the schedule.
     #[inline]
     pub(crate) fn time_in(&self, revision: u64, position: u64, slots: &Slots) -> i64 {
         self.known_time(position, revision).unwrap_or_else(|| {
@@ -109,8 +111,9 @@ impl Curve {
         })
     }
 
-    /// When the slot that lies at the load's count `load_count` starts. If the load has that count at `since` or later,
-    /// the start is never before `since`. `i64::MAX` if never, and for [`Count::MAX`], a count that is not known yet.
+    /// Returns the time at which the slot at the load's count `load_count` starts. If the load has that count at
+    /// `since` or later, the time is never before `since`. Returns `i64::MAX` if the count is never reached, and for
+    /// [`Count::MAX`], a count that is not known yet.
     #[inline]
     fn time_of_count(&self, load_count: Count) -> i64 {
         if load_count == Count::MAX {
@@ -120,7 +123,7 @@ impl Curve {
             |shape_count| self.origin.saturating_add(self.shape.time_of_count(shape_count));
         if load_count < self.load_since {
             // That count lies before the segment. If it lies before the shape, too, the slot starts when the shape
-            // begins: it does not wait for the rate to rise from zero.
+            // begins: it does not wait until the rate rises from zero.
             let less = self.load_to_shape(self.load_since - load_count);
             return self.shape_since.checked_sub(less).map_or(self.origin, time_of);
         }
@@ -128,10 +131,10 @@ impl Curve {
         time_of(self.shape_since.saturating_add(more)).max(self.since)
     }
 
-    /// The last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the count is
-    /// not reached: it waits until the rate rises again. The result is then never before the anchor, because the slots
-    /// up to the anchor were reached before this piece began. At other times, after a correction to less, the result
-    /// can be before the anchor, until the load has come there again.
+    /// Returns the last position that is reached at `time`. While the rate is zero, a slot that lies exactly at the
+    /// count is not reached: it waits until the rate rises again. The result is then never before the anchor, because
+    /// the slots up to the anchor were reached before this piece began. While the rate is not zero, after a correction
+    /// to a smaller load, the result can be before the anchor, until the load has reached the anchor again.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         let (reached, is_waiting) = self.reached_at(time);
         let reached = reached.map(|count| slots.position_by(count));
@@ -141,14 +144,14 @@ impl Curve {
         reached.unwrap_or(self.position)
     }
 
-    /// Whether it is known which slots are reached by `time`.
+    /// Returns whether it is known which slots are reached by `time`.
     pub(crate) fn is_known_until(&self, time: i64, slots: &Slots) -> bool {
         self.reached_at(time).0.is_none_or(|count| slots.is_known_until(count))
     }
 
-    /// The last count that is reached at `time`, or none; and whether slots are waiting at that time, because the rate
-    /// is zero or the shape has not begun. While slots are waiting, a slot that lies exactly at the count is not
-    /// reached, so the last count reached is one less.
+    /// Returns the last count that is reached at `time`, or `None` if no count is reached. Also returns whether slots
+    /// are waiting at that time, because the rate is zero or the shape has not begun. While slots are waiting, a slot
+    /// that lies exactly at the count is not reached, so the last count reached is one less.
     fn reached_at(&self, time: i64) -> (Option<Count>, bool) {
         let elapsed_ns = time.saturating_sub(self.origin);
         let shape_count = self.shape.count_at_ns(elapsed_ns);
@@ -162,17 +165,17 @@ impl Curve {
         self.since = self.since.saturating_add(span_ns);
     }
 
-    /// The load's count at `time`.
+    /// Returns the load's count at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
         self.load_at(self.shape.count_at_ns(time.saturating_sub(self.origin)))
     }
 
-    /// How many slots of the load come after the count `first` by `time`, with fractions of slots.
+    /// Returns the number of slots of the load after the count `first` and by `time`, with fractions of slots.
     pub(crate) fn slots_after(&self, first: Count, time: i64) -> f64 {
         slots(self.count_at(time).saturating_sub(first))
     }
 
-    /// The load's count where the shape's is `shape_count`.
+    /// Returns the load's count at the point where the shape's count is `shape_count`.
     fn load_at(&self, shape_count: Count) -> Count {
         if shape_count >= self.shape_since {
             self.load_since.saturating_add(self.shape_to_load(shape_count - self.shape_since))
@@ -181,7 +184,7 @@ impl Curve {
         }
     }
 
-    /// How much the shape's count grows while the load's grows by `more`, rounded up.
+    /// Returns by how much the shape's count grows while the load's count grows by `more`, rounded up.
     #[inline]
     fn load_to_shape(&self, more: Count) -> Count {
         if self.ratio_q32 == ONE_Q32 {
@@ -192,7 +195,7 @@ impl Curve {
         whole.saturating_mul(ONE_Q32.into()).saturating_add((rest << 32).div_ceil(ratio))
     }
 
-    /// How much the load's count grows while the shape's grows by `more`, rounded down.
+    /// Returns by how much the load's count grows while the shape's count grows by `more`, rounded down.
     fn shape_to_load(&self, more: Count) -> Count {
         if self.ratio_q32 == ONE_Q32 {
             return more;
@@ -202,9 +205,9 @@ impl Curve {
         whole.saturating_mul(ratio).saturating_add((rest * ratio) >> 32)
     }
 
-    /// Whether a line that begins at `time` may start with the slot at the count `first`, which was reached within the
-    /// nanosecond before `time`. It may not if the rate drops at that point: the slots since then took less than a
-    /// nanosecond at the higher rate, and would take more at the lower one.
+    /// Returns whether a line that begins at `time` may start with the slot at the count `first`, which was reached
+    /// within the nanosecond before `time`. It may not if the rate drops at that point: the slots since then took less
+    /// than a nanosecond at the higher rate, and would take more at the lower one.
     pub(crate) fn may_begin_at(&self, first: Count, time: i64) -> bool {
         // Where the rate does not jump, the counts need not be compared.
         if self.shape.is_smooth_at(time.saturating_sub(self.origin)) {
@@ -214,27 +217,27 @@ impl Curve {
         now.saturating_sub(first) <= next - now
     }
 
-    /// How long a chord that begins at `time` stays within 1 ns of the curve, in nanoseconds; and whether the rate
-    /// falls.
+    /// Returns how long a chord that begins at `time` stays within 1 ns of the curve, in nanoseconds, and whether the
+    /// rate falls.
     pub(crate) fn straight(&self, time: i64) -> (i64, bool) {
         self.shape.straight_ns(time.saturating_sub(self.origin))
     }
 
-    /// How long a parabola that begins at `time` stays within 1/4 ns of the curve, in nanoseconds; zero where a
-    /// chord is as good.
+    /// Returns how long a parabola that begins at `time` stays within 1/4 ns of the curve, in nanoseconds. Returns
+    /// zero where a chord is as good.
     pub(crate) fn bent_ns(&self, time: i64) -> i64 {
         self.shape.bent_ns(time.saturating_sub(self.origin))
     }
 
-    /// The average distance in time between the slots of the whole load at `time`, in nanoseconds, if the ratio is 1.
+    /// Returns the average time between the slots of the whole load at `time`, in nanoseconds, if the ratio is 1.
     #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         let hz = self.shape.rate_at_ns(time.saturating_sub(self.origin));
         if hz > 0.0 { (1e9 / hz) as i64 } else { i64::MAX }
     }
 
-    /// The oldest time that is within the [`RANGE`] of positions at `now`. A slot with an earlier time is late by more
-    /// than the range.
+    /// Returns the oldest time that is within the [`RANGE`] of positions at `now`. A slot with an earlier time is late
+    /// by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         let range = Count::from(RANGE.unsigned_abs() / SLOT) * ONE;
         self.count_at(now).checked_sub(range).map_or(i64::MIN, |count| self.time_of_count(count))

@@ -3,50 +3,53 @@
 //!
 //! # Chord
 //!
-//! The first slot's intended start is exact, so a plan that a caller has for it stays true. The times of the
-//! chord's two ends are rounded up to whole nanoseconds, as intended starts are.
+//! The first slot's intended start is exact, so a caller's plan for that slot stays correct. The times of the chord's
+//! two ends are rounded up to whole nanoseconds, as intended starts are.
 //!
-//! * Where the rate rises, the chord's times are before the curve's. Rounding up makes that less.
-//! * Where the rate falls, the chord's times are after the curve's, and rounding up makes that more. So the chord
-//!   reaches half as far, which makes it four times as close, and its end is taken a nanosecond earlier. Where it goes
-//!   farther than that, only to have the slot that is asked for, its end is exact.
+//! * Where the rate rises, the chord's times are before the curve's. Rounding up makes this difference smaller.
+//! * Where the rate falls, the chord's times are after the curve's, and rounding up makes this difference larger. The
+//!   chord is therefore half as long, which makes its error a quarter, and its end is set a nanosecond earlier. Where
+//!   the chord is longer than that, only to include the requested slot, its end is exact.
 //!
 //! # Parabola
 //!
-//! It reaches much farther than a chord. The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2` after
-//! the anchor's time, which is a slot's intended start, in whole nanoseconds. That is a [`Line`] whose scale has a
-//! mantissa that is less by the same number for each slot.
+//! A parabola can be much longer than a chord. The time of the k-th slot after the anchor is `gap_ns k - bend_ns k^2`
+//! after the anchor's time, which is a slot's intended start, in whole nanoseconds. Such a parabola is a [`Line`]
+//! whose scale has a mantissa that decreases by the same number for each slot.
 //!
 //! # Why a parabola is within 1 ns
 //!
-//! The parabola meets the curve where half of the time has passed and where all of it has. The counts there are
-//! exact, because both moments are whole nanoseconds. Only the anchor is rounded: the curve reaches its slot f ns
-//! before the intended start, with f < 1.
+//! The parabola meets the curve after half of the time and at the end. The counts at these two times are exact,
+//! because both times are whole nanoseconds. Only the anchor is rounded: the curve reaches its slot f ns before the
+//! intended start, with f < 1.
 //!
-//! Let x be the share of the slots that have come, from 0 to 1, and m be x when half of the time has passed. From
-//! [`SHORTEST_NS`] on, m is between 31/64 and 33/64: the slope of the rate and the change of the slope move the rate by
-//! at most 1/64 of it each (`shape/trend.rs`), so m by less than 1/256. Half of the time is rounded to a whole
-//! nanosecond, and the anchor's slot came f earlier, which moves m by about 1/130 at most.
+//! Let x be the fraction of the slots that have started, from 0 to 1, and m be x when half of the time has passed. For
+//! a duration of [`SHORTEST_NS`] or longer, m is between 31/64 and 33/64: the slope of the rate and the change of the
+//! slope each move the rate by at most 1/64 of it (`shape/trend.rs`), so they move m by less than 1/256. Half of the
+//! time is rounded to a whole nanosecond, and the anchor's slot was reached f earlier, which moves m by about 1/130 at
+//! most.
 //!
-//! The parabola differs from the curve by the sum of these:
+//! The difference between the parabola and the curve is the sum of these terms:
 //!
 //! * For the anchor: f (1 - x) (1 - x / m).
-//! * The parabola's own error: c x (x - m) (1 - x) at most, with 0.051 c at most 1/4 ns (`shape/trend.rs`). So it
-//!   is at most 1/4 ns, and near the anchor at most c m x, which is below 2.53 x ns (1/4 / 0.051 times 33/64).
-//! * These two together are less than 1 ns. The remainder to 1 ns is at least 0.2 x for x up to 0.1, and more for a
-//!   larger x.
-//! * Rounding: less than x / 2^9 ns, as follows.
+//! * The parabola's own error, which is at most c x (x - m) (1 - x), where 0.051 c is at most 1/4 ns
+//!   (`shape/trend.rs`). This error is at most 1/4 ns. Near the anchor it is at most c m x, which is below 2.53 x ns
+//!   (1/4 / 0.051 times 33/64).
+//! * The sum of the two terms above is less than 1 ns. The remainder to 1 ns is at least 0.2 x for x up to 0.1, and
+//!   more for a larger x.
+//! * Rounding, which is less than x / 2^9 ns, as shown below.
 //!
-//! The mantissa and the bend are each rounded by less than a unit of the mantissa, which is at most 2^-61 of the
-//! gap. The time of slot k has k mantissas and k^2 bends. The parabola has n slots, at most [`MOST_SLOTS`], and
-//! they take at most [`LONGEST_NS`]. So for k = x n, the three errors are:
+//! The mantissa and the bend are each rounded by less than a unit of the mantissa, which is at most 2^-61 of the gap.
+//! The time of slot k contains the mantissa k times and the bend k^2 times. The parabola has n slots, at most
+//! [`MOST_SLOTS`], and lasts at most [`LONGEST_NS`]. For k = x n, the three errors are therefore:
 //!
-//! * of the bend: 2^-61 gap k^2, which is 2^-61 (gap n) n x^2, so about 2^-61 2^32 2^18 x = 2^-11 x ns at most;
-//! * of the mantissa: 2^-61 gap k, which is less;
-//! * of the values computed as `f64`: 2^-50 of the time so far, at most 2^-50 2^32 x = 2^-18 x ns.
+//! * the error of the bend: 2^-61 gap k^2, which is 2^-61 (gap n) n x^2, so at most about 2^-61 2^32 2^18 x = 2^-11 x
+//!   ns;
+//! * the error of the mantissa: 2^-61 gap k, which is less;
+//! * the error of the values computed as `f64`: 2^-50 of the time so far, at most 2^-50 2^32 x = 2^-18 x ns.
 //!
-//! Both the curve's time and the parabola's are then rounded up to whole nanoseconds. Times that differ by less than 1
-//! ns before that differ by 1 ns at most after it.
+//! Both the curve's time and the parabola's time are then rounded up to whole nanoseconds. Two times that differ by
+//! less than 1 ns before this rounding differ by at most 1 ns after it.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -55,24 +58,25 @@ use super::stretch::{Begin, Stretch};
 use crate::position::{SLOT, after, earlier, later};
 use crate::scale::Scale;
 
-/// Where a parabola has fewer slots than this, a chord is as good.
+/// The minimum length of a parabola, in slots. Where a parabola has fewer slots, a chord is as good.
 const FEW_SLOTS: f64 = 2.0;
 
-/// A parabola has no more slots than this, so that rounding stays small.
+/// The maximum number of slots of a parabola. It keeps rounding errors small.
 const MOST_SLOTS: u64 = 1 << 18;
 
-/// A parabola over less time than this is not close enough, because its anchor is rounded to a whole nanosecond.
+/// The minimum duration of a parabola. A shorter one is not close enough, because its anchor is rounded to a whole
+/// nanosecond.
 const SHORTEST_NS: i64 = 64;
 
-/// A parabola takes no longer than this, so that rounding stays small.
+/// The maximum duration of a parabola. It keeps rounding errors small.
 const LONGEST_NS: i64 = 1 << 32;
 
-/// The ticks of a slot, as an `f64`.
+/// The number of ticks of a slot, as an `f64`.
 const TICKS: f64 = 65_536.0;
 const _: () = assert!(SLOT == 65_536);
 
-/// The stretch along a chord from `begin` on. The curve keeps the time of the last slot for this revision of the
-/// schedule, because that time is needed next.
+/// Returns the stretch along a chord that begins at `begin`. The curve caches the time of the last slot for this
+/// revision of the schedule, because that time is needed next.
 pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) -> Stretch {
     let (straight_ns, falls) = curve.straight(begin.time);
     let until_ns = begin.time.saturating_add(if falls { straight_ns / 2 } else { straight_ns });
@@ -84,7 +88,7 @@ pub(super) fn chord(curve: &Curve, begin: &Begin, slots: &Slots, revision: u64) 
     begin.stretch(Line::between((begin.position, begin.time), end), 0, ends_at)
 }
 
-/// The stretch along a parabola from `begin` on; none where a chord is as good.
+/// Returns the stretch along a parabola that begins at `begin`, or `None` where a chord is as good.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -129,7 +133,7 @@ mod tests {
         prop_oneof![1 => Just(Level::ZERO), 4 => rates]
     }
 
-    /// Shapes that have a parabola, forwards and backwards, whole and without their beginning.
+    /// Generates shapes that have a parabola: forwards and backwards, whole and without their beginning.
     fn shapes() -> impl Strategy<Value = Shape> {
         let time = (10_u32..50).prop_flat_map(|bits| (1_u64 << bits)..(2 << bits));
         let part = (levels(), levels(), time, any::<bool>(), 0_u64..1_000);
@@ -141,7 +145,7 @@ mod tests {
         })
     }
 
-    /// The parabola of a shape from the slot with this number on, if a chord is not as good.
+    /// Returns the parabola of a shape that begins at this slot, unless a chord is as good.
     fn parabola(shape: &str, slot: u64) -> Option<Stretch> {
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
         let curve = Curve::new(&shape.parse().unwrap(), 0, 0, 0_u64.wrapping_sub(1), 0);
@@ -155,7 +159,7 @@ mod tests {
         )
     }
 
-    /// The proof needs all three limits.
+    /// Checks the three limits on which the proof in the module's documentation depends.
     #[test]
     fn a_parabola_is_as_long_as_is_proven() {
         let slow = parabola("ramp 1k/s..2k/s 240h", 1).unwrap();
@@ -163,7 +167,7 @@ mod tests {
         assert!((1 << 31..=1 << 32).contains(&long_ns), "{long_ns} ns");
         let fast = parabola("ramp 90k/s..180k/s 33h", 1).unwrap();
         assert_eq!((fast.ends_at - fast.line.position) / SLOT, 1 << 18);
-        // From the middle of this ramp on, a parabola would be 39 ns long.
+        // A parabola that begins in the middle of this ramp would be 39 ns long.
         assert_eq!(parabola("ramp 0/s..10G/s 5us", 6_250), None);
         assert!(parabola("ramp 0/s..10G/s 50us", 62_500).is_some());
     }
@@ -171,8 +175,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_048))]
 
-        /// Whatever the shape, the moment and the share are, a parabola gives the intended start of each of its slots
-        /// within a nanosecond, in order, and that of its first slot exactly. It follows which slots are due at a
+        /// Checks that for every shape, time and share, a parabola gives the intended start of each of its slots
+        /// within a nanosecond and in order, and the start of its first slot exactly. Also checks that a parabola
+        /// finds the slots that are due at a given time.
         /// moment.
         #[test]
         #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "in range")]

@@ -1,31 +1,33 @@
-//! The end of a schedule that has one: after a number of slots, after a time, or with its shape.
+//! Defines the end of a schedule: after a number of slots, after a duration, or with its shape.
 //!
-//! An end by count or by duration excludes its own position or moment; the end of a shape includes its last nanosecond.
-//! An end *by time* is one by duration or by shape. The account of time ends with the earliest of all ends.
+//! An end by count or by duration excludes its own position or time. The end of a shape includes the shape's last
+//! nanosecond. An end *by time* is an end by duration or by shape. The account of time ends with the earliest of all
+//! ends.
 
 use super::history::History;
 use crate::position::{RANGE, SLOT, after, earlier};
 
-/// An end that is farther ahead than this number of slots can't be distinguished from an end that is past.
+/// The maximum distance to an end in slots. An end that is farther ahead can't be distinguished from an end that is
+/// past.
 const MOST_AHEAD: u64 = RANGE.unsigned_abs() / SLOT;
 
-/// Where the schedule ends; nowhere by default.
+/// The end of a schedule. By default a schedule has no end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// How many slots the schedule has at most.
+    /// The maximum number of slots of the schedule. `None` if the number is not limited.
     slots: Option<u64>,
-    /// The position after that many slots: the first one without a slot. None until it is within range.
+    /// The first position after the last of these slots. `None` until that position is within range.
     position: Option<u64>,
-    /// The moment of the end by duration, which a pause moves; `i64::MAX` is never.
+    /// The time of the end by duration, which a pause moves. `i64::MAX` means never.
     by_duration: i64,
-    /// The last moment of the shape, which a pause moves too; `i64::MAX` is never.
+    /// The last nanosecond of the shape, which a pause moves, too. `i64::MAX` means never.
     by_shape: i64,
     /// A number that grows with every change that moves the end.
     revision: u64,
 }
 
 impl End {
-    /// An end after `slots` slots and at the moment `by_duration`, whichever comes first.
+    /// Creates an end after `slots` slots or at the time `by_duration`, whichever comes first.
     pub(crate) fn new(slots: Option<u64>, by_duration: Option<i64>) -> End {
         let by_duration = by_duration.unwrap_or(i64::MAX);
         let mut end = End { slots, position: None, by_duration, by_shape: i64::MAX, revision: 0 };
@@ -33,13 +35,13 @@ impl End {
         end
     }
 
-    /// This end, with a shape that ends at `moment`; `i64::MAX` is never.
+    /// Returns this end with a shape that ends at `moment`. `i64::MAX` means never.
     pub(super) fn with_shape(self, moment: i64) -> End {
         End { by_shape: moment, revision: self.revision + 1, ..self }
     }
 
-    /// Records that `claimed` slots lie before the position `next`. Finds the position of the end by count once
-    /// that position is within range.
+    /// Records that `claimed` slots lie before the position `next`. Computes the position of the end by count as soon
+    /// as that position is within range.
     pub(super) fn count_claimed(&mut self, next: u64, claimed: u64) {
         if let Some(left) = self.slots.and_then(|slots| slots.checked_sub(claimed))
             && self.position.is_none()
@@ -50,7 +52,7 @@ impl End {
         }
     }
 
-    /// Moves the ends by time to `span_ns` later.
+    /// Moves the ends by time later by `span_ns`.
     pub(super) fn shift(&mut self, span_ns: i64) {
         // `i64::MAX` still means never.
         self.by_duration = self.by_duration.saturating_add(span_ns);
@@ -58,28 +60,28 @@ impl End {
         self.revision += 1;
     }
 
-    /// Makes callers compute the end again, because more may be known about the slots before it.
+    /// Makes callers compute the end again, because more slots before it may be known.
     pub(super) fn look_again(&mut self) {
         self.revision += 1;
     }
 
-    /// A number that grows with every change that moves the end.
+    /// Returns a number that grows with every change that moves the end.
     pub(super) fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The last moment of the shape; `i64::MAX` is never.
+    /// Returns the last nanosecond of the shape. `i64::MAX` means never.
     pub(super) fn of_shape(&self) -> i64 {
         self.by_shape
     }
 
-    /// The moment of the end by time; `i64::MAX` is never.
+    /// Returns the time of the end by time. `i64::MAX` means never.
     fn by_time(&self) -> i64 {
         self.by_duration.min(self.by_shape)
     }
 
-    /// The first position at which there is no slot any more. None if that position is out of range, or not known yet:
-    /// slots before it may still be leased, or still have to be read from a recording.
+    /// Returns the first position after the last slot. Returns `None` if that position is out of range or not known
+    /// yet: slots before it may still be leased, or still have to be read from a recording.
     pub(super) fn position(&self, history: &History) -> Option<u64> {
         let is_known = |time: i64| time < i64::MAX && history.is_known_until(time);
         let first_from = |time: i64| is_known(time).then(|| history.first_from(time));
@@ -89,38 +91,38 @@ impl End {
             .reduce(earlier)
     }
 
-    /// Whether the schedule ends at a known moment.
+    /// Returns whether the schedule ends at a known time.
     pub(super) fn is_by_time(&self) -> bool {
         self.by_time() < i64::MAX
     }
 
-    /// Whether a slot with this intended start would come too late for an end by time. False for `i64::MAX`, which
+    /// Returns whether a slot with this intended start is after an end by time. Returns false for `i64::MAX`, which
     /// means unknown.
     pub(super) fn is_past(&self, moment: i64) -> bool {
         moment < i64::MAX && (moment >= self.by_duration || moment > self.by_shape)
     }
 
-    /// Whether the end by duration has come at `moment`. From then on no change continues the schedule.
+    /// Returns whether the end by duration has been reached at `moment`. After it, no change continues the schedule.
     pub(super) fn is_over(&self, moment: i64) -> bool {
         moment >= self.by_duration
     }
 
-    /// This moment, or that of the end by time if that comes first.
+    /// Returns `moment`, or the time of the end by time if that is earlier.
     pub(super) fn no_later_than_end(&self, moment: i64) -> i64 {
         self.by_time().min(moment)
     }
 
-    /// This moment, or the first moment for which the end by time allows no slot, if that comes first.
+    /// Returns `moment`, or the first time at which the end by time allows no slot, if that is earlier.
     pub(super) fn no_later_than_first_without_slot(&self, moment: i64) -> i64 {
         moment.min(self.by_duration).min(self.by_shape.saturating_add(1))
     }
 
-    /// How many slots there are at most; `u64::MAX` without a limit.
+    /// Returns the maximum number of slots of the schedule, or `u64::MAX` without a limit.
     pub(super) fn most(&self) -> u64 {
         self.slots.unwrap_or(u64::MAX)
     }
 
-    /// The moment at which the schedule ends, by whichever end comes first.
+    /// Returns the time at which the schedule ends, by whichever end comes first.
     pub(super) fn moment(&self, history: &History) -> i64 {
         let by_count = self.position.map(|position| history.passes(position));
         by_count.unwrap_or(i64::MAX).min(self.by_time())

@@ -1,11 +1,11 @@
-//! The schedule as pieces: the piece in force and earlier ones. A slot that was due on an earlier piece and has not
-//! started yet keeps its intended start from that piece.
+//! Stores the schedule as pieces: the current piece and earlier ones. A slot that was due on an earlier piece and has
+//! not started yet keeps its intended start from that piece.
 //!
-//! A piece has the slots after its anchor, up to and including the anchor of the next piece. The first piece also has
-//! everything before its anchor. A piece is forgotten when no caller can ask for its slots any more. If there are more
-//! than 1024 old pieces, pieces with free slots are forgotten too. If a slot on a forgotten piece starts, its intended
-//! start is the moment at which the next piece begins. That moment is past and never before the slot's own time, so the
-//! wait time can be too short but never too long.
+//! A piece contains the slots after its anchor, up to and including the anchor of the next piece. The first piece also
+//! contains all slots before its anchor. A piece is dropped when no caller can need its slots any more. If there are
+//! more than 1024 old pieces, pieces with free slots are dropped too. If a slot on a dropped piece starts, its
+//! intended start is the time at which the next piece begins. That time is past and never before the slot's own time,
+//! so the wait time can be too short but never too long.
 
 mod forfeit;
 mod forget;
@@ -22,15 +22,14 @@ use crate::position::{RANGE, REACH, SLOT, before, earlier, first_after, later, t
 use crate::shape::Shape;
 use crate::shard::Shard;
 
-/// A segment, and the moment from which on it is in force.
+/// A segment, and the time from which it applies.
 #[derive(Clone, Debug)]
 struct Piece {
     segment: Segment,
-    /// When the piece came into force. A line reaches its anchor up to a tick before that moment, or later if the load
-    /// was corrected to less.
+    /// The time from which the piece applies. A line reaches its anchor up to a tick before that time, or later if the
+    /// load was corrected to a smaller one.
     since: i64,
-    /// The piece has no slot after this position, even if the next piece begins later, because pieces between the two
-    /// have been forgotten.
+    /// The last position of the piece. The next piece may begin later, if pieces between the two have been dropped.
     ends_at: u64,
 }
 
@@ -40,31 +39,31 @@ impl Piece {
         Piece { segment, since, ends_at }
     }
 
-    /// Whether the anchor lies before `position`.
+    /// Returns whether the anchor lies before `position`.
     fn is_before(&self, position: u64) -> bool {
         ticks_between(self.segment.anchor(), position) > 0
     }
 }
 
-/// The pieces of the schedule, in order, and the slots that lie on them.
+/// The pieces of the schedule, in order, and the slots on them.
 #[derive(Debug)]
 pub(crate) struct History {
     slots: Slots,
-    /// The pieces, of which the oldest comes first. There is at least one. Anchors ascend. `since` ascends as well,
-    /// except where time was forfeited on a corrected load.
+    /// The pieces, oldest first. There is at least one. Anchors ascend. `since` ascends as well, except where time was
+    /// forfeited on a corrected load.
     pieces: Vec<Piece>,
-    /// The last slot after which time was forfeited. The piece that is anchored there begins after the forfeited time.
-    /// A change of speed within a tick after a slot anchors a piece there, too, with nothing forfeited; this field
-    /// distinguishes the two. See [`passes`](History::passes).
+    /// The last slot after which time was forfeited. The piece that is anchored at this slot begins after the
+    /// forfeited time. A change of speed within a tick after a slot also anchors a piece at that slot, but forfeits no
+    /// time. This field distinguishes the two cases. See [`passes`](History::passes).
     forfeited_at: u64,
-    /// A number that grows with every change that moves a slot, but not when unneeded pieces are forgotten.
+    /// A number that grows with every change that moves a slot, but not when unneeded pieces are dropped.
     revision: u64,
-    /// Up to this number of pieces, unneeded pieces are not searched for.
+    /// The number of pieces up to which unneeded pieces are not searched for.
     enough: usize,
 }
 
 impl History {
-    /// A history of one piece, which reaches the count 0 at `time`.
+    /// Creates a history of one piece, which reaches the count 0 at `time`.
     pub(crate) fn new(speed: &Speed, slots: Slots, time: i64) -> History {
         let segment = Segment::starting(speed, time);
         let pieces = vec![Piece::new(segment, time)];
@@ -72,17 +71,17 @@ impl History {
         History { slots, pieces, forfeited_at: before(0), revision: 1, enough: 0 }
     }
 
-    /// The segment of the piece in force.
+    /// Returns the segment of the current piece.
     pub(crate) fn current(&self) -> &Segment {
         &self.last().segment
     }
 
-    /// The piece in force.
+    /// Returns the current piece.
     fn last(&self) -> &Piece {
         &self.pieces[self.pieces.len() - 1]
     }
 
-    /// When the piece in force came into force.
+    /// Returns the time from which the current piece applies.
     pub(crate) fn since(&self) -> i64 {
         self.last().since
     }
@@ -95,30 +94,31 @@ impl History {
         self.revision
     }
 
-    /// The index of the last piece whose anchor lies before `position`, or of the first piece if no anchor does.
+    /// Returns the index of the last piece whose anchor lies before `position`, or of the first piece if there is no
+    /// such anchor.
     #[inline]
     fn index_of(&self, position: u64) -> usize {
         self.pieces.iter().rposition(|piece| piece.is_before(position)).unwrap_or(0)
     }
 
-    /// The last position that the piece at `index` has.
+    /// Returns the last position of the piece at `index`.
     fn ends_at(&self, index: usize) -> u64 {
         let next = self.pieces.get(index + 1).map(|next| next.segment.anchor());
         let ends_at = self.pieces[index].ends_at;
         next.map_or(ends_at, |next| earlier(next, ends_at))
     }
 
-    /// The intended start of the slot at `position`, if that slot was on a piece that has been forgotten: the moment at
-    /// which the next piece begins. `index` is [`index_of`](History::index_of) that position.
+    /// Returns the intended start of the slot at `position`, if that slot was on a piece that has been dropped: the
+    /// time at which the next piece begins. `index` is [`index_of`](History::index_of) that position.
     #[inline]
     fn forgotten_until(&self, index: usize, position: u64) -> Option<i64> {
         let next = self.pieces.get(index + 1)?;
         (ticks_between(self.pieces[index].ends_at, position) > 0).then_some(next.since)
     }
 
-    /// Slots around the slot at `position` whose intended starts lie on one line, a chord or a parabola. None if they
-    /// do not lie on a line, are not known yet or never come, or if the slot at `position` lies on a piece that was
-    /// forgotten.
+    /// Returns slots around the slot at `position` whose intended starts lie on one line, a chord or a parabola.
+    /// Returns `None` if they do not lie on a line, are not known yet or never start, or if the slot at `position`
+    /// lies on a piece that was dropped.
     pub(crate) fn stretch(&self, position: u64) -> Option<Stretch> {
         let index = self.index_of(position);
         let ends_at = self.ends_at(index);
@@ -127,7 +127,7 @@ impl History {
             &Segment::Line(line) => Some(Stretch {
                 line,
                 bend: 0,
-                // Nothing comes before the first piece, so it also has the slot at its anchor.
+                // There is no slot before the first piece, so it also contains the slot at its anchor.
                 begins_after: line.position.wrapping_sub(u64::from(index == 0)),
                 ends_at,
                 numbers: Numbering::new(self.slots.even_from(position)?, position, line.position),
@@ -141,8 +141,8 @@ impl History {
         }
     }
 
-    /// The beginning of a stretch along a curve that has the slot at `wanted` and no slot after `ends_at`. None if
-    /// slots don't lie evenly there, or the curve never reaches that slot.
+    /// Returns the beginning of a stretch along a curve that contains the slot at `wanted` and no slot after
+    /// `ends_at`. Returns `None` if slots are not evenly spaced there, or if the curve never reaches that slot.
     fn begin(&self, curve: &Curve, wanted: u64, ends_at: u64) -> Option<Begin> {
         let (position, time) = self.known_near(curve, wanted);
         let even = self.slots.even_from(position).filter(|_| time < i64::MAX)?;
@@ -156,8 +156,8 @@ impl History {
         Some(Begin { position, time, wanted, ends_at_most, even })
     }
 
-    /// A slot that a stretch to the slot at `position` can begin at, and its time. It is the slot before `position`, if
-    /// its time is known and a line may begin there, and otherwise the slot at `position`.
+    /// Returns a slot at which a stretch to the slot at `position` can begin, and the time of that slot. It is the
+    /// slot before `position`, if its time is known and a line may begin at it, and otherwise the slot at `position`.
     fn known_near(&self, curve: &Curve, position: u64) -> (u64, i64) {
         let previous = before(position);
         let is_on = ticks_between(curve.position, previous) > 0
@@ -168,7 +168,7 @@ impl History {
         known.map_or_else(|| (position, self.time_of(position)), |time| (previous, time))
     }
 
-    /// When the slot at `position` is intended to start.
+    /// Returns the time at which the slot at `position` is intended to start.
     #[inline]
     pub(crate) fn time_of(&self, position: u64) -> i64 {
         let index = self.index_of(position);
@@ -178,8 +178,8 @@ impl History {
         })
     }
 
-    /// The time at which the schedule continues from `position`: the time of the slot there, or the end of the
-    /// forfeited time if time was forfeited after that slot.
+    /// Returns the time at which the schedule continues from `position`: the time of the slot at that position, or the
+    /// end of the forfeited time if time was forfeited after that slot.
     pub(crate) fn passes(&self, position: u64) -> i64 {
         if self.forfeited_at != position {
             return self.time_of(position);
@@ -189,35 +189,35 @@ impl History {
         piece.segment.time_of(position, &self.slots)
     }
 
-    /// The first slot whose intended start is at `time` or later, by the piece in force just before `time`. After a
-    /// correction to more, slots from there on may be intended to start earlier.
+    /// Returns the first slot whose intended start is at `time` or later, by the piece that applies just before
+    /// `time`. After a correction to a larger load, that slot and later ones may be intended to start earlier.
     pub(crate) fn first_from(&self, time: i64) -> u64 {
         let index = self.index_before(time);
         let last = self.reached_on(index, time.saturating_sub(1));
-        // A piece does not cover slots after its end: they are on the next piece, which begins at `time` or later.
+        // A piece does not contain slots after its end: they are on the next piece, which begins at `time` or later.
         first_after(earlier(last, self.ends_at(index)))
     }
 
-    /// The first slot from `position` on that is intended to start at `time` or later, if the piece with the slot at
-    /// `position` has such a slot; otherwise the first slot after that piece. `position` itself if its piece was
-    /// forgotten.
+    /// Returns the first slot at or after `position` that is intended to start at `time` or later, if the piece with
+    /// the slot at `position` has such a slot. Otherwise returns the first slot after that piece. Returns `position`
+    /// itself if its piece was dropped.
     pub(crate) fn first_along(&self, position: u64, time: i64) -> u64 {
         let index = self.index_of(position);
         let last = self.reached_on(index, time.saturating_sub(1));
         later(position, first_after(earlier(last, self.ends_at(index))))
     }
 
-    /// The count that the schedule has reached at `time`.
+    /// Returns the count that the schedule has reached at `time`.
     pub(crate) fn count_at(&self, time: i64) -> Count {
         let piece = &self.pieces[self.index_before(time.saturating_add(1))];
         piece.segment.count_at(time.max(piece.since), &self.slots)
     }
 
-    /// The count that the schedule has reached at `time` if no time was forfeited. `load` is the load in force.
+    /// Returns the count that the schedule has reached at `time` if no time was forfeited. `load` is the current load.
     pub(crate) fn count_of_load(&self, load: &Load, time: i64) -> Count {
         match (load, self.current()) {
-            // The load counts exactly from the anchor on. The line would count from a position's time, which is
-            // rounded to a whole nanosecond.
+            // The load counts exactly from the anchor. The line would count from a position's time, which is rounded
+            // to a whole nanosecond.
             (Load::Rate(_), Segment::Line(line)) if line.time <= time => self
                 .slots
                 .count_of(line.position)
@@ -226,13 +226,13 @@ impl History {
         }
     }
 
-    /// The piece in force just before `time`.
+    /// Returns the index of the piece that applies just before `time`.
     fn index_before(&self, time: i64) -> usize {
         self.pieces.iter().rposition(|piece| piece.since < time).unwrap_or(0)
     }
 
-    /// Whether it is known which slots before `time` are this process's. This is always known for a moment before the
-    /// last piece, because slots that were unknown at a change lie after that change.
+    /// Returns whether it is known which slots before `time` belong to this process. This is always known for a time
+    /// before the last piece, because slots that were unknown at a change lie after that change.
     pub(crate) fn is_known_until(&self, time: i64) -> bool {
         match &self.pieces[self.index_before(time)..] {
             [Piece { segment: Segment::Curve(curve), .. }] => {
@@ -242,31 +242,31 @@ impl History {
         }
     }
 
-    /// The last position that has been reached at `time`, if the last piece is in force at `time`.
+    /// Returns the last position that has been reached at `time`, if the last piece applies at `time`.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }
 
-    /// The last position that has been reached at `time`, when the piece at `index` was in force.
+    /// Returns the last position that has been reached at `time`, when the piece at `index` applied.
     fn reached_on(&self, index: usize, time: i64) -> u64 {
         let segment = &self.pieces[index].segment;
         let reached = segment.position_at(time, &self.slots);
-        // Slots on earlier pieces were due when this one came into force, even while a load that was corrected to less
-        // has not come to the anchor yet.
+        // Slots on earlier pieces were due when this piece began to apply, even while a load that was corrected to a
+        // smaller one has not reached the anchor yet.
         if index == 0 { reached } else { later(reached, segment.anchor()) }
     }
 
-    /// The oldest intended start that is within the range of positions at `time`.
+    /// Returns the oldest intended start that is within the range of positions at `time`.
     pub(crate) fn oldest(&self, time: i64) -> i64 {
         self.current().oldest(time)
     }
 
-    /// The segment at another speed that continues from the segment in force at `time`.
+    /// Returns the segment with another speed that continues from the current segment at `time`.
     pub(crate) fn continued(&self, speed: &Speed, time: i64) -> Segment {
         self.current().continued(speed, time, &self.slots)
     }
 
-    /// Sets this speed of the schedule, from `time` on.
+    /// Sets the speed of the schedule from `time` on.
     pub(crate) fn append(&mut self, speed: &Speed, time: i64) {
         self.put_in_force(self.continued(speed, time), time);
     }
@@ -278,14 +278,14 @@ impl History {
         self.put_in_force(Segment::Curve(curve.into()), time);
     }
 
-    /// Puts this segment in force, from `time` on.
+    /// Makes this segment the current one from `time` on.
     fn put_in_force(&mut self, segment: Segment, time: i64) {
         let last = self.last();
         let since = time.max(last.since);
-        // After a correction to less, `segment` begins before the last anchor. The slots up to that anchor were due
-        // already, and stay on their pieces.
+        // After a correction to a smaller load, `segment` begins before the last anchor. The slots up to that anchor
+        // were due already, and stay on their pieces.
         let segment = segment.anchored_no_earlier(last.segment.anchor());
-        // Two changes at one moment become one, if no slot lies between them.
+        // Two changes at the same time become one, if no slot lies between them.
         if last.since >= time
             && has_no_slot(last.segment.anchor(), segment.anchor())
             && self.pieces.len() > 1
@@ -297,14 +297,14 @@ impl History {
 
     fn push(&mut self, piece: Piece) {
         if self.pieces.len() == self.pieces.capacity() {
-            // Room for a few more pieces, and not for twice as many, so that a pacer stays small.
+            // The capacity grows by a few pieces and not to twice the size, so that a pacer stays small.
             self.pieces.reserve_exact(4.max(self.pieces.len() / 16));
         }
         self.pieces.push(piece);
         self.revision += 1;
     }
 
-    /// Moves all pieces to `span_ns` later.
+    /// Moves all pieces later by `span_ns`.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         for piece in &mut self.pieces {
             piece.segment.shift(span_ns);
@@ -318,36 +318,37 @@ impl History {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If a slot
-    /// there may have started, returns false, and no slot moves. Slots before `next` may have started.
+    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load. If a
+    /// slot in this range may have started, returns false, and no slot moves. Slots before `next` may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;
         self.slots.set_shard(shard, from, next)
     }
 
-    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
-    /// slots yet after the leases. If a slot there may have started, returns false, and no slot moves. Slots before
-    /// `not_started` may have started.
+    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load,
+    /// and no slots yet after the leases. If a slot in this range may have started, returns false, and no slot moves.
+    /// Slots before `not_started` may have started.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], not_started: u64) -> bool {
         self.revision += 1;
         self.slots.lease(from, leases, self.first_not_started(not_started))
     }
 
-    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases
-    /// end if it has no such slot. Slots before `not_started` may have started.
+    /// Returns the number in the whole load of this process's first slot that has certainly not started, or the end of
+    /// its leases if it has no such slot. Slots before `not_started` may have started.
     pub(crate) fn first_leasable(&self, not_started: u64) -> u64 {
         self.slots.first_leasable(self.first_not_started(not_started))
     }
 
-    /// The first slot that has certainly not started. Slots before `not_started` may have started, and so may all slots
-    /// up to the anchor of any piece except the first, because they were due when that piece came into force.
+    /// Returns the first slot that has certainly not started. Slots before `not_started` may have started. All slots
+    /// up to the anchor of any piece except the first may have started too, because they were due when that piece
+    /// began to apply.
     fn first_not_started(&self, not_started: u64) -> u64 {
         let changed = self.pieces.iter().skip(1).map(|piece| first_after(piece.segment.anchor()));
         changed.fold(not_started, later)
     }
 }
 
-/// Whether there is no slot after the anchor, up to and including `position`.
+/// Returns whether there is no slot after the anchor, up to and including `position`.
 fn has_no_slot(anchor: u64, position: u64) -> bool {
     ticks_between(first_after(anchor), position) < 0
 }
@@ -357,7 +358,7 @@ mod tests {
     use super::*;
     use crate::{Arrivals, Rate};
 
-    /// Its slots have times from before it came into force.
+    /// The slots of a corrected load have times from before the load began to apply.
     #[test]
     fn the_first_slot_along_a_corrected_load_is_found_at_once() {
         let speed = Speed::Scale(Rate::per_second(10).unwrap().scale_at(1 << 32));

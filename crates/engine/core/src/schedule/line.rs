@@ -1,28 +1,27 @@
-//! A straight piece of schedule. Computes times of slots and slots of times in exact integers, without atomics or a
-//! clock.
+//! Defines a straight piece of the schedule. Converts positions to times and times to positions with exact integers,
+//! without atomics or a clock.
 //!
-//! Rounding: a position's time is the first whole nanosecond at which the position is reached, and a time's position is
-//! the last whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is
-//! ever early.
+//! A position's time is the first whole nanosecond at which the position is reached. A time's position is the last
+//! whole tick that is reached. So `time_of(p) <= t` is equivalent to `p <= position_at(t)`, and no slot is ever early.
 
 use crate::count::{Count, ONE};
 use crate::position::{SLOT, ticks_between};
 use crate::scale::{PART_BITS, Scale};
 
-/// A tick, as a count.
+/// The length of a tick, as a count of slots.
 const TICK: Count = ONE / SLOT as Count;
 
-/// A straight piece of schedule. It reaches `position`, its anchor, at `time`; `scale` is the length of a tick.
+/// A straight piece of the schedule. It reaches `position`, its anchor, at `time`. `scale` is the length of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// A moment on the clock, in nanoseconds. It may lie before the clock's origin.
+    /// The time of the anchor on the clock, in nanoseconds. It may be before the clock's origin.
     pub(crate) time: i64,
     pub(crate) position: u64,
     pub(crate) scale: Scale,
 }
 
 impl Line {
-    /// When the line reaches `position`, in whole nanoseconds of the clock.
+    /// Returns the time at which the line reaches `position`, in whole nanoseconds of the clock.
     pub(crate) fn time_of(&self, position: u64) -> i64 {
         let ticks = ticks_between(self.position, position);
         if ticks < 0 {
@@ -32,8 +31,7 @@ impl Line {
         }
     }
 
-    /// The last position that is reached at `time`; at most [`REACH`](crate::position::REACH) from
-    /// the anchor.
+    /// Returns the last position that is reached at `time`, at most [`REACH`](crate::position::REACH) from the anchor.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         let nanos = time.saturating_sub(self.time);
         let ticks = if nanos < 0 {
@@ -44,45 +42,46 @@ impl Line {
         self.position.wrapping_add_signed(ticks)
     }
 
-    /// This line with its anchor at another position, whose time is rounded to a whole nanosecond.
+    /// Returns this line with its anchor at another position. The time of the anchor is rounded to a whole nanosecond.
     pub(crate) fn anchored(&self, position: u64) -> Line {
         Line { time: self.time_of(position), position, scale: self.scale }
     }
 
-    /// Whether the position `ticks` after the anchor has been reached by `time`.
+    /// Returns whether the position `ticks` after the anchor has been reached by `time`.
     pub(crate) fn has_reached(&self, ticks: i64, time: i64) -> bool {
         self.time_of(self.position.wrapping_add_signed(ticks)) <= time
     }
 
-    /// The line from one position and its time to another position and its time.
+    /// Returns the line through two positions at their times.
     pub(crate) fn between(from: (u64, i64), to: (u64, i64)) -> Line {
         let nanos = u128::from(to.1.saturating_sub(from.1).max(1).unsigned_abs());
         let ticks = u128::from(ticks_between(from.0, to.0).max(1).unsigned_abs());
         Line { time: from.1, position: from.0, scale: Scale::from_ratio(nanos, ticks) }
     }
 
-    /// The line of this scale whose last position reached at `time` is `position`, and which is ahead of that position
-    /// by the count `ahead`. `ahead` is less than a tick, unless `position` lies exactly at the
-    /// [`REACH`](crate::position::REACH) of an anchor; then at most a tick of `ahead` is used.
+    /// Returns the line with this scale whose last position reached at `time` is `position`, and which is ahead of
+    /// that position by the count `ahead`. `ahead` is less than a tick, unless `position` lies exactly at the
+    /// [`REACH`](crate::position::REACH) of an anchor. In that case at most a tick of `ahead` is used.
     pub(crate) fn having_reached(position: u64, ahead: Count, time: i64, scale: Scale) -> Line {
         let part = ahead.min(TICK) >> (TICK.trailing_zeros() - PART_BITS);
         Line { time: time.saturating_sub(scale.nanos_of_part(part)), position, scale }
     }
 
-    /// The count that is reached at `time`. `here` is the count of the last position that is reached at `time`.
+    /// Returns the count that is reached at `time`. `here` is the count of the last position that is reached at
+    /// `time`.
     pub(crate) fn count_at(&self, time: i64, here: Count) -> Count {
         here + (self.part_at(time) << (TICK.trailing_zeros() - PART_BITS))
     }
 
-    /// How much of the current tick has passed at `time`, in units of 2^-[`PART_BITS`] tick.
+    /// Returns the fraction of the current tick that has passed at `time`, in units of 2^-[`PART_BITS`] tick.
     fn part_at(&self, time: i64) -> u128 {
         let position = self.position_at(time);
         let nanos = time.saturating_sub(self.time_of(position)).max(0);
         self.scale.part(nanos.unsigned_abs())
     }
 
-    /// The line with another scale that continues from this line at `time`. It keeps the part of a tick that has
-    /// passed.
+    /// Returns the line with another scale that continues from this line at `time`. It keeps the fraction of a tick
+    /// that has passed.
     pub(crate) fn continued(&self, time: i64, scale: Scale) -> Line {
         let back = scale.nanos_of_part(self.part_at(time));
         let position = self.position_at(time);
@@ -140,7 +139,7 @@ mod tests {
     }
 
     proptest! {
-        /// `time_of(p) <= t` and `p <= position_at(t)` are equivalent, on both sides of the anchor.
+        /// Checks that `time_of(p) <= t` and `p <= position_at(t)` are equivalent, on both sides of the anchor.
         #[test]
         fn both_directions_agree(n in 1_u64..10_000_000_000, position in -(1_i64 << 40)..1 << 40, nanos in -(1_i64 << 40)..1 << 40) {
             let line = Line { time: 77, position: 5, scale: Rate::per_second(n).unwrap().scale_at(1 << 32) };
@@ -153,16 +152,16 @@ mod tests {
             prop_assert!(line.time_of(reached.wrapping_add(1)) > nanos);
         }
 
-        /// A change of rate, at any moment, keeps what has passed of the current interval to within
-        /// a tick.
+        /// Checks that a change of the rate at any time keeps the fraction of the current interval that has passed, to
+        /// within a tick.
         #[test]
         fn a_change_keeps_the_part_of_the_interval_that_has_passed(from in 1_u64..100_000, to in 1_u64..100_000, at in 0_i64..1 << 40) {
             let old = Line { time: 0, position: 0, scale: Rate::per_second(from).unwrap().scale_at(1 << 32) };
             let new = old.continued(at, Rate::per_second(to).unwrap().scale_at(1 << 32));
             prop_assert!(new.time_of(old.position_at(at)) <= at);
             prop_assert_eq!(new.position_at(at), old.position_at(at));
-            // Changing the rate and changing it back at one moment leaves the schedule where it was, to within the
-            // ticks of a nanosecond at the other rate.
+            // Two changes at the same time, to another rate and back, leave the schedule unchanged to within the ticks
+            // of a nanosecond at the other rate.
             let back = new.continued(at, old.scale);
             prop_assert!((back.time_of(1 << 48) - old.time_of(1 << 48)).unsigned_abs() <= 4 + 2 * to / from);
         }

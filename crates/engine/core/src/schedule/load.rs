@@ -1,4 +1,4 @@
-//! The requested load: a constant rate, or a shape.
+//! Defines the requested load: a constant rate, or a shape.
 
 use super::segment::Speed;
 use super::slots::Slots;
@@ -30,7 +30,7 @@ impl Load {
         }
     }
 
-    /// The moment at which the load ends if it began at `origin`; `i64::MAX` is never.
+    /// Returns the time at which the load ends if it began at `origin`, or `i64::MAX` if it never ends.
     pub(super) fn end(&self, origin: i64) -> i64 {
         match self {
             Load::Rate(_) => i64::MAX,
@@ -38,7 +38,8 @@ impl Load {
         }
     }
 
-    /// The speed of the load that began at `origin`, at this multiple of its rate in units of 2^-32.
+    /// Returns the speed of the load that began at `origin`, at `ratio_q32` times its rate. The ratio is in units of
+    /// 2^-32.
     pub(super) fn speed(&self, slots: &Slots, origin: i64, ratio_q32: u64) -> Speed {
         match self {
             Load::Rate(rate) if slots.is_plain() => Speed::Scale(rate.scale_at(ratio_q32)),
@@ -47,7 +48,7 @@ impl Load {
         }
     }
 
-    /// How many slots there are by `elapsed_ns` after the load began, with fractions of slots.
+    /// Returns the number of slots by `elapsed_ns` after the load began, with fractions of slots.
     pub(super) fn count_at_ns(&self, elapsed_ns: i64) -> Count {
         match self {
             Load::Rate(rate) => {
@@ -58,8 +59,8 @@ impl Load {
         }
     }
 
-    /// Whether the rate is zero at `elapsed_ns` after the load began. A slot that lies exactly at the count by then
-    /// has not come: it waits until the rate rises.
+    /// Returns whether the rate is zero at `elapsed_ns` after the load began. A slot that lies exactly at the count at
+    /// that time has not come: it waits until the rate rises.
     pub(super) fn is_waiting_at_ns(&self, elapsed_ns: i64) -> bool {
         let shape = self.shape();
         shape.is_some_and(|it| it.is_waiting_at_ns(elapsed_ns, it.count_at_ns(elapsed_ns)))

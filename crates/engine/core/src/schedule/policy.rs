@@ -1,37 +1,38 @@
-//! Policies for late starts.
+//! Decides how late starts change the schedule.
 
 use crate::Strictness;
 use crate::strictness::{ONE, Rule};
 
-/// The policy for late starts that is in force. All spans are in nanoseconds.
+/// The current policy for late starts. All spans are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) strictness: Strictness,
     /// Lateness up to this time is made up for at once under every strictness except 1.
     pub(crate) tolerance: i64,
-    /// Lateness beyond this is forfeited, if there is a limit.
+    /// The lateness beyond which time is forfeited, if there is a limit.
     pub(crate) max_backlog: Option<i64>,
-    /// Slots that are later than this are skipped, if there is a limit.
+    /// The lateness beyond which slots are skipped, if there is a limit.
     pub(crate) skip_later_than: Option<i64>,
 }
 
 /// The policy's decision about a late start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// How much time the start forfeits, in nanoseconds.
+    /// The time that the start forfeits, in nanoseconds.
     pub(super) forfeits_ns: i64,
-    /// If the start makes time owed: the multiple of the rate at which it is paid back, in units of 2^-32.
+    /// The multiple of the rate at which owed time is made up for, in units of 2^-32. `None` if the start makes no
+    /// time owed.
     pub(super) owes_at: Option<u64>,
 }
 
 impl Policy {
-    /// Whether the policy never acts on lateness, so that a slot may start without being judged.
+    /// Returns whether the policy never acts on lateness, so that a slot may start without being judged.
     pub(crate) fn is_open_loop(&self) -> bool {
         let limits = self.max_backlog.is_some() || self.skip_later_than.is_some();
         self.strictness.rule() == Rule::Average && !limits
     }
 
-    /// The lateness up to which the policy does nothing, in nanoseconds.
+    /// Returns the lateness up to which the policy has no effect, in nanoseconds.
     pub(crate) fn tolerated_ns(&self) -> i64 {
         let by_rule = match self.strictness.rule() {
             Rule::Average => i64::MAX,
@@ -42,8 +43,8 @@ impl Policy {
         limits.into_iter().flatten().fold(by_rule, i64::min)
     }
 
-    /// Judges a slot that starts `late` nanoseconds after its release and `gap` nanoseconds after its intended
-    /// start.
+    /// Judges the start of a slot that is `late` nanoseconds after its release and `gap` nanoseconds after its
+    /// intended start.
     pub(super) fn judge(&self, late: i64, gap: i64) -> Verdict {
         let is_late = late > self.tolerance;
         let (closed, owes_at) = match self.strictness.rule() {

@@ -1,4 +1,5 @@
-//! Counts the slots that the load has asked for by a moment, and finds those of a range that were due in a span.
+//! Counts the slots of the requested load before a given time, and finds the slots of a range that were due in a span
+//! of time.
 
 use super::Schedule;
 use super::asked::Asked;
@@ -7,13 +8,13 @@ use crate::position::{after, before, earlier, later, slots_between, ticks_betwee
 use std::iter;
 use std::ops::Range;
 
-/// The slots of a batch are intended to start within a time that is this many times shorter than their age at the end
-/// of the requested span.
+/// The ratio of the age of a batch to its duration: the slots of a batch are intended to start within 1/10000 of their
+/// age at the end of the requested span.
 const FINENESS: i64 = 10_000;
 
 impl Schedule {
-    /// How many of this process's slots the load has asked for before `moment`. `moment` must not be before the last
-    /// change of the load or the last pause.
+    /// Returns how many of this process's slots the requested load contains before `moment`. `moment` must not be
+    /// before the last change of the load or the last pause.
     pub(crate) fn asked_before(&self, moment: i64) -> u64 {
         let (moment, slots) = (self.stopped(moment), self.history.slots());
         let Some(asked) = &self.asked else {
@@ -23,8 +24,8 @@ impl Schedule {
         came.checked_sub(1).map_or(0, |last| slots.own_by(last)).min(self.end.most())
     }
 
-    /// How many of this process's slots the load has asked for by `moment`, with fractions of slots. For random
-    /// arrivals it is the average number. Recorded slots have no fractions.
+    /// Returns how many of this process's slots the requested load contains by `moment`, with fractions of slots. For
+    /// random arrivals it is the average number. Recorded slots have no fractions.
     pub(crate) fn asked_count(&self, moment: i64) -> f64 {
         let slots = self.history.slots();
         if slots.is_recorded() {
@@ -35,7 +36,7 @@ impl Schedule {
         approximate(fine(slots.share_of(self.count_at(time)))).min(float(self.end.most()))
     }
 
-    /// The count that the load has reached at `time`, regardless of late policies.
+    /// Returns the count that the load has reached at `time`, regardless of late policies.
     fn count_at(&self, time: i64) -> Count {
         match &self.asked {
             Some(asked) => asked.count_at(&self.load, time),
@@ -43,13 +44,13 @@ impl Schedule {
         }
     }
 
-    /// This moment, or the nanosecond after the beginning of the pause if that comes first. No slot comes from that
-    /// nanosecond on.
+    /// Returns `moment`, or the nanosecond after the beginning of the pause if that is earlier. No slot starts at that
+    /// nanosecond or later.
     fn stopped(&self, moment: i64) -> i64 {
         self.paused_since.map_or(moment, |since| moment.min(since.saturating_add(1)))
     }
 
-    /// The first slot that is intended to start at `moment` or later, or the end if that comes first.
+    /// Returns the first slot that is intended to start at `moment` or later, or the end if that comes first.
     fn first_from(&self, moment: i64) -> u64 {
         let first = self.history.first_from(moment);
         self.end().map_or(first, |end| earlier(first, end))
@@ -62,15 +63,16 @@ impl Schedule {
         }
     }
 
-    /// Begins to keep the load's own count. Called before each forfeit, of which the first has this effect.
+    /// Begins to keep the load's own count. Called before each forfeit; only the first call has an effect.
     pub(super) fn keep_asked(&mut self) {
         if self.asked.is_none() {
             self.asked = Some(Box::new(Asked::new(&self.history, &self.end, &self.load)));
         }
     }
 
-    /// The slots from position `from` on and before `to` that are intended to start in `span` and are not stopped by a
-    /// pause, in batches. Each batch is the intended start of its last slot, and its number of slots.
+    /// Returns the slots from position `from` up to, but not including, `to` that are intended to start in `span` and
+    /// are not stopped by a pause, in batches. A batch is a pair: the intended start of its last slot, and its number
+    /// of slots.
     pub(crate) fn batches(
         &self,
         (from, to): (u64, u64),

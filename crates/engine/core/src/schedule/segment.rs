@@ -1,6 +1,6 @@
-//! A segment of the schedule: a line or a curve that gives the starts of the slots after its anchor.
+//! Defines a segment of the schedule: a line or a curve that gives the starts of the slots after its anchor.
 //!
-//! A *count* is the number of slots that the whole load has reached by a moment, with a fraction of the next slot.
+//! A *count* is the number of slots that the whole load has reached by a given time, with a fraction of the next slot.
 
 use super::curve::Curve;
 use super::line::Line;
@@ -10,27 +10,27 @@ use crate::position::{RANGE, REACH, SLOT, ticks_between};
 use crate::scale::Scale;
 use crate::shape::Shape;
 
-/// Gives the starts of the slots after a position, its *anchor*.
+/// A line or a curve that gives the starts of the slots after a position, its *anchor*.
 #[derive(Clone, Debug)]
 pub(crate) enum Segment {
-    /// A segment at a constant rate. Only for a load with even arrivals of which this process has every slot: slot n is
-    /// intended to start when the count reaches n.
+    /// A segment at a constant rate. It is used only for a load with even arrivals of which this process has every
+    /// slot: slot n is intended to start when the count reaches n.
     Line(Line),
-    /// A segment along a shape, which may be constant. Boxed, because a pacer remembers many lines and is small.
+    /// A segment along a shape, which may be constant. It is boxed, because a pacer is small and stores many lines.
     Curve(Box<Curve>),
 }
 
 /// The speed of a segment.
 #[derive(Clone, Debug)]
 pub(crate) enum Speed {
-    /// The nanoseconds of a tick.
+    /// The length of a tick, for a line.
     Scale(Scale),
-    /// A shape that begins at `origin`, at a multiple of its rate in units of 2^-32.
+    /// A shape that begins at `origin`, at `ratio_q32` times its rate. The ratio is in units of 2^-32.
     Shape { shape: Shape, origin: i64, ratio_q32: u64 },
 }
 
 impl Segment {
-    /// The position after which the segment gives the starts of slots.
+    /// Returns the position after which the segment gives the starts of slots.
     pub(crate) fn anchor(&self) -> u64 {
         match self {
             Segment::Line(line) => line.position,
@@ -38,7 +38,7 @@ impl Segment {
         }
     }
 
-    /// When the segment reaches `position`.
+    /// Returns the time at which the segment reaches `position`.
     pub(crate) fn time_of(&self, position: u64, slots: &Slots) -> i64 {
         match self {
             Segment::Line(line) => line.time_of(position),
@@ -46,7 +46,7 @@ impl Segment {
         }
     }
 
-    /// The last position that is reached at `time`.
+    /// Returns the last position that is reached at `time`.
     pub(crate) fn position_at(&self, time: i64, slots: &Slots) -> u64 {
         match self {
             Segment::Line(line) => line.position_at(time),
@@ -54,7 +54,7 @@ impl Segment {
         }
     }
 
-    /// The count that is reached at `time`.
+    /// Returns the count that is reached at `time`.
     pub(crate) fn count_at(&self, time: i64, slots: &Slots) -> Count {
         match self {
             Segment::Line(line) => line.count_at(time, slots.count_of(line.position_at(time))),
@@ -62,8 +62,8 @@ impl Segment {
         }
     }
 
-    /// The segment that continues from this one at `now`. The part of the current interval that has passed stays
-    /// passed.
+    /// Returns the segment that continues from this one at `now`. The fraction of the current interval that has passed
+    /// stays passed.
     pub(crate) fn continued(&self, speed: &Speed, now: i64, slots: &Slots) -> Segment {
         let position = self.position_at(now, slots);
         match (self, speed) {
@@ -72,7 +72,7 @@ impl Segment {
             }
             (Segment::Curve(curve), &Speed::Scale(scale)) => {
                 let count = curve.count_at(now);
-                // After a correction to less, the curve has not reached its anchor yet.
+                // After a correction to a smaller load, the curve may not have reached its anchor yet.
                 let is_reached = slots.count_of(position) <= count;
                 let position = if is_reached { position } else { slots.position_by(count) };
                 let ahead = count - slots.count_of(position);
@@ -86,13 +86,13 @@ impl Segment {
         }
     }
 
-    /// This segment without the slots up to `position`: its anchor moves to `position`, unless the anchor is already
-    /// there or later.
+    /// Returns this segment without the slots up to `position`: its anchor moves to `position`, unless it is already
+    /// at or after `position`.
     pub(crate) fn anchored_no_earlier(self, position: u64) -> Segment {
         if ticks_between(self.anchor(), position) <= 0 { self } else { self.anchored(position) }
     }
 
-    /// This segment for the slots after another position.
+    /// Returns this segment for the slots after another position.
     pub(crate) fn anchored(self, position: u64) -> Segment {
         match self {
             Segment::Line(line) => Segment::Line(line.anchored(position)),
@@ -100,7 +100,7 @@ impl Segment {
         }
     }
 
-    /// The segment at this speed that reaches the count 0 at `time`.
+    /// Returns the segment with this speed that reaches the count 0 at `time`.
     pub(crate) fn starting(speed: &Speed, time: i64) -> Segment {
         match speed {
             &Speed::Scale(scale) => Segment::Line(Line { time, position: 0, scale }),
@@ -113,7 +113,7 @@ impl Segment {
         }
     }
 
-    /// The segment at this speed that reaches `position` at `time`.
+    /// Returns the segment with this speed that reaches `position` at `time`.
     pub(crate) fn through(speed: &Speed, position: u64, time: i64, slots: &Slots) -> Segment {
         match speed {
             &Speed::Scale(scale) => Segment::Line(Line { time, position, scale }),
@@ -135,7 +135,7 @@ impl Segment {
         }
     }
 
-    /// Moves the segment to `span_ns` later.
+    /// Moves the segment later by `span_ns`.
     pub(crate) fn shift(&mut self, span_ns: i64) {
         match self {
             Segment::Line(line) => line.time = line.time.saturating_add(span_ns),
@@ -143,7 +143,7 @@ impl Segment {
         }
     }
 
-    /// The average distance in time between the slots of the whole load at `time`.
+    /// Returns the average time between the slots of the whole load at `time`, in nanoseconds.
     pub(crate) fn interval_ns(&self, time: i64) -> i64 {
         match self {
             Segment::Line(line) => line.scale.nanos(SLOT),
@@ -151,8 +151,8 @@ impl Segment {
         }
     }
 
-    /// The oldest intended start that is within the [`RANGE`] of positions at `now`. A slot with an earlier intended
-    /// start is late by more than the range.
+    /// Returns the oldest intended start that is within the [`RANGE`] of positions at `now`. A slot with an earlier
+    /// intended start is late by more than the range.
     pub(crate) fn oldest(&self, now: i64) -> i64 {
         match self {
             Segment::Line(line) => now.saturating_sub(line.scale.nanos(RANGE.unsigned_abs())),
@@ -160,13 +160,14 @@ impl Segment {
         }
     }
 
-    /// Whether the anchor should be moved, because the schedule has come far from it at `now`. `next` is the next
-    /// position to be claimed. Takes only a few instructions, because it is called at every start that is judged.
+    /// Returns whether the anchor should be moved, because the schedule is far from it at `now`. `next` is the next
+    /// position to be claimed. This function takes only a few instructions, because it is called at every start that
+    /// is judged.
     pub(crate) fn is_far(&self, next: u64, now: i64) -> bool {
         match self {
             // Beyond its reach, a line can't compute which position it has reached. If the anchor were moved there,
-            // fewer slots would count as asked for than the load has asked for. Lateness beyond the range is forfeited
-            // instead, and that makes a new anchor nearby.
+            // the count of the requested load would be too small. Lateness beyond the range is forfeited instead, and
+            // that creates a new anchor nearby.
             Segment::Line(line) => line.has_reached(RANGE, now) && !line.has_reached(REACH, now),
             // A curve is computed from counts. Its anchor is only compared with positions.
             Segment::Curve(curve) => ticks_between(curve.position, next) > RANGE,
@@ -175,7 +176,7 @@ impl Segment {
 }
 
 impl Speed {
-    /// Whether both are the same rate or shape, so that nothing changes from one to the other.
+    /// Returns whether both speeds are the same rate or shape, so that a change from one to the other has no effect.
     pub(crate) fn is_same(&self, other: &Speed) -> bool {
         match (self, other) {
             (Speed::Scale(a), Speed::Scale(b)) => a == b,

@@ -1,9 +1,10 @@
-//! Finds the count at which each slot of this process lies. There are two steps: from the slot's *own number*, which is
-//! its number among the process's own slots, to its number in the whole load ([`Shard`]), and from there to a count
-//! ([`Arrivals`]). In this file a variable `own` is an own number, and `slot` a number in the whole load.
+//! Finds the count at which each slot of this process lies. There are two steps. The first step maps the slot's *own
+//! number*, which is its number among the process's own slots, to its number in the whole load ([`Shard`]). The second
+//! step maps this number to a count ([`Arrivals`]). In this file a variable `own` is an own number, and `slot` is a
+//! number in the whole load.
 //!
-//! Positions between two slots lie at the counts between, in proportion. Rounding: a position's count is rounded up and
-//! a count's position down, so `count_of(p) <= c` is equivalent to `p <= position_by(c)`.
+//! Positions between two slots lie at counts between the counts of these slots, in proportion. A position's count is
+//! rounded up, and a count's position is rounded down, so `count_of(p) <= c` is equivalent to `p <= position_by(c)`.
 
 use crate::arrivals::{Arrivals, Process};
 use crate::count::{Count, ONE};
@@ -11,13 +12,14 @@ use crate::lease::Lease;
 use crate::position::{REACH, SLOT, after, before, ticks_between};
 use crate::shard::Shard;
 
-/// A slot has 2^`TICK_BITS` ticks, so a shift by this many bits converts between the two.
+/// The binary logarithm of [`SLOT`], the number of ticks of a slot. A shift by this number of bits converts between
+/// slots and ticks.
 const TICK_BITS: u32 = SLOT.trailing_zeros();
 
-/// Slots of this process, in a row, that lie at equal distances.
+/// Consecutive slots of this process with equal spacing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Even {
-    /// How many of these slots come after the first one.
+    /// The number of these slots after the first one.
     pub(super) more: u64,
     /// The number of the first slot in the whole load.
     pub(super) slot: u64,
@@ -25,50 +27,51 @@ pub(crate) struct Even {
     pub(super) stride: u64,
 }
 
-/// The last 1024 stripes are always kept: callers that are about to start may have slots on them without being known as
-/// holders. (With a lease every 20 ms, these stripes cover the last 20 s.)
+/// The number of most recent stripes that are always kept. Callers that are about to start may have slots on them
+/// without being registered as holders. (With a lease every 20 ms, these stripes cover the last 20 s.)
 const STRIPES_KEPT: usize = 1024;
 
-/// How positions are spread over counts.
+/// Maps positions to counts, and counts to positions.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// The arrival process of the load; none if slot n lies at the count n.
+    /// The arrival process of the load. `None` if slot n lies at the count n.
     arrivals: Option<Box<Process>>,
-    /// The slots of this process, in order. All slots before the first stripe are this process's, or were forgotten.
-    /// The last stripe may be *open*: which of its slots are this process's is not known yet. Its first slot is the
+    /// The slots of this process, in order. All slots before the first stripe are this process's, or were dropped. The
+    /// last stripe may be *open*: it is not known yet which of its slots are this process's. Its first slot is the
     /// *frontier*.
     stripes: Vec<Stripe>,
-    /// The position of a slot of this process, and its own number, from which all others are counted.
+    /// The position and the own number of one slot of this process, from which all others are counted.
     counted: (u64, u64),
 }
 
-/// Slots of the load from some number on, up to the next stripe, and the process's share of them.
+/// A range of slots of the load, up to the next stripe, and the process's share of them.
 #[derive(Debug)]
 struct Stripe {
-    /// The first slot of the process in the stripe, by its own number.
+    /// The own number of the first slot of the process in the stripe.
     own_from: u64,
-    /// The slot with which the stripe begins, by its number in the whole load.
+    /// The number in the whole load of the slot at which the stripe begins.
     from: u64,
-    /// The process's share of these slots. None if the process has none of them, or if that is not known yet (an open
-    /// stripe).
+    /// The process's share of these slots. `None` if the process has none of them, or if the share is not known yet
+    /// (an open stripe).
     shard: Option<Shard>,
 }
 
 impl Stripe {
-    /// The number in the whole load of a slot of this process that lies in the stripe.
+    /// Returns the number in the whole load of a slot of this process that lies in the stripe.
     #[inline]
     fn slot_of(&self, own: u64) -> Option<u64> {
         let shard = self.shard.as_ref()?;
         Some(shard.global(shard.locals_before(self.from).saturating_add(own - self.own_from)))
     }
 
-    /// How many of this process's slots lie before `slot`, which lies in the stripe or at its end.
+    /// Returns how many of this process's slots lie before `slot`, which lies in the stripe or at its end.
     fn own_before(&self, slot: u64) -> u64 {
         let more = |shard: &Shard| shard.locals_before(slot) - shard.locals_before(self.from);
         self.own_from.saturating_add(self.shard.as_ref().map_or(0, more))
     }
 
-    /// How many slots this process has up to a count in the stripe, with fractions of slots, if all lay evenly.
+    /// Returns how many slots this process has up to a count in the stripe, with fractions of slots, as if all slots
+    /// were evenly spaced.
     fn share_of(&self, count: Count) -> Count {
         let more = count - Count::from(self.from) * ONE;
         Count::from(self.own_from) * ONE
@@ -77,7 +80,7 @@ impl Stripe {
 }
 
 impl Slots {
-    /// The slots of the process that has this shard of a load with these arrivals.
+    /// Returns the slots of the process with this shard of a load with these arrivals.
     pub(crate) fn new(arrivals: &Arrivals, shard: Shard) -> Slots {
         let arrivals = (!arrivals.is_even()).then(|| Box::new(arrivals.process()));
         let stripe =
@@ -85,23 +88,24 @@ impl Slots {
         Slots { arrivals, stripes: stripe.into_iter().collect(), counted: (0, 0) }
     }
 
-    /// These slots, without any for this process until they are leased.
+    /// Returns these slots, without any slot for this process until it is leased.
     pub(crate) fn leased(self) -> Slots {
         Slots { stripes: vec![Stripe { own_from: 0, from: 0, shard: None }], ..self }
     }
 
-    /// Whether slot n of the process is slot n of the load and lies at the count n. Then a constant rate is a straight
-    /// line.
+    /// Returns whether slot n of the process is slot n of the load and lies at the count n. If so, a constant rate is
+    /// a straight line.
     pub(crate) fn is_plain(&self) -> bool {
         self.arrivals.is_none() && self.stripes.is_empty()
     }
 
-    /// Whether an arrival process places the slots.
+    /// Returns whether an arrival process determines the times of the slots.
     pub(crate) fn has_arrivals(&self) -> bool {
         self.arrivals.is_some()
     }
 
-    /// The slots from the one at `position` on that lie at equal distances. None if they don't, or are not known.
+    /// Returns the evenly spaced slots that begin at `position`. Returns `None` if they are not evenly spaced, or not
+    /// known.
     pub(crate) fn even_from(&self, position: u64) -> Option<Even> {
         let own = self.own_at(position).unwrap_or(0);
         let index = self.stripes.iter().rposition(|stripe| stripe.own_from <= own);
@@ -112,20 +116,20 @@ impl Slots {
         Some(Even { more: last - own, slot: self.slot_of(own)?, stride })
     }
 
-    /// The share of the load's slots from `position` on that this process has; 1 where it has none.
+    /// Returns this process's share of the load's slots from `position` on, or 1 where it has none.
     pub(crate) fn share_from(&self, position: u64) -> f64 {
         let stripe = self.stripe_of(self.own_at(position).unwrap_or(0));
         stripe.and_then(|stripe| stripe.shard.as_ref()).map_or(1.0, Shard::share)
     }
 
-    /// Notes that `claimed` slots lie before the position `next`.
+    /// Records that `claimed` slots lie before the position `next`.
     pub(crate) fn count_claimed(&mut self, next: u64, claimed: u64) {
         self.counted = (next, claimed);
     }
 
-    /// Gives this process its share by `shard` from the slot with the number `from` in the whole load on. If the
-    /// process has a slot from there on that lies before the position `next`, the slot may have started: returns false,
-    /// and nothing changes.
+    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load. If
+    /// the process has a slot in this range that lies before the position `next`, the slot may have started: returns
+    /// false, and nothing changes.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         let own_from = self.own_before(from);
         let is_ahead = self.own_at(next).is_none_or(|next| next <= own_from);
@@ -136,9 +140,9 @@ impl Slots {
         is_ahead
     }
 
-    /// Gives this process the slots of these leases, from the slot with the number `from` in the whole load on, and no
-    /// slots yet after the leases. If the process has a slot from there on that lies before the position `unstarted`,
-    /// the slot may have started: returns false, and nothing changes.
+    /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load,
+    /// and no slots yet after the leases. If the process has a slot in this range that lies before the position
+    /// `unstarted`, the slot may have started: returns false, and nothing changes.
     pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], unstarted: u64) -> bool {
         let own_from = self.own_before(from);
         if self.own_at(unstarted).is_some_and(|unstarted| unstarted > own_from) {
@@ -157,31 +161,31 @@ impl Slots {
         true
     }
 
-    /// The number in the whole load of this process's first slot that has certainly not started, or where its leases
-    /// end if it has no such slot. Slots before the position `unstarted` may have started.
+    /// Returns the number in the whole load of this process's first slot that has certainly not started, or the end of
+    /// its leases if it has no such slot. Slots before the position `unstarted` may have started.
     pub(crate) fn first_leasable(&self, unstarted: u64) -> u64 {
         let own = self.own_at(unstarted).unwrap_or(0);
         let leases_end = || self.stripes.last().map_or(own, |open| open.from);
         self.slot_of(own).unwrap_or_else(leases_end)
     }
 
-    /// Adds a stripe from the slot with the number `from` in the whole load on. If `shard` is the shard of the last
-    /// stripe, the last stripe continues instead.
+    /// Adds a stripe that begins at the slot with the number `from` in the whole load. If `shard` is the shard of the
+    /// last stripe, the last stripe continues instead.
     fn extend(&mut self, from: u64, shard: Option<Shard>) {
         if self.stripes.last().is_none_or(|last| last.shard != shard) {
             self.stripes.push(Stripe { own_from: self.own_before(from), from, shard });
         }
     }
 
-    /// Whether it is known which slots up to `count` are this process's.
+    /// Returns whether it is known which slots up to `count` are this process's.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         let open = self.stripes.last().filter(|stripe| stripe.shard.is_none());
         let is_read = self.arrivals.as_ref().is_none_or(|arrivals| arrivals.is_known_until(count));
         is_read && open.is_none_or(|open| self.slots_by(count) <= open.from)
     }
 
-    /// Whether there is, or may be, a slot at `position`. There is no slot after the last one of a recording, or after
-    /// leases that go to the end of all numbers.
+    /// Returns whether there is, or may be, a slot at `position`. There is no slot after the last one of a recording,
+    /// or after leases that end at `u64::MAX`.
     pub(crate) fn has(&self, position: u64) -> bool {
         let Some(slot) = self.slot_of(self.own_at(position).unwrap_or(0)) else {
             return self.stripes.last().is_some_and(|open| open.from < u64::MAX);
@@ -190,7 +194,7 @@ impl Slots {
         limited.is_none_or(|arrivals| arrivals.count_of(slot).is_some())
     }
 
-    /// The count at which the slot at `position` lies, or a position between slots.
+    /// Returns the count of the slot at `position`, or of a position between slots.
     #[inline]
     pub(crate) fn count_of(&self, position: u64) -> Count {
         let (own, part) = (self.own_at(position), position % SLOT);
@@ -203,19 +207,19 @@ impl Slots {
             return here;
         }
         let next = self.own_at(after(position, 1)).map_or(0, |next| self.count_of_own(next));
-        // The gap times part / SLOT, rounded up. Whole multiples of SLOT are handled separately, so that nothing
-        // overflows.
+        // This adds the gap times part / SLOT, rounded up. Whole multiples of SLOT are handled separately, so that
+        // nothing overflows.
         here + ((next - here) >> TICK_BITS) * Count::from(part)
             + (((next - here) % Count::from(SLOT)) * Count::from(part)).div_ceil(SLOT.into())
     }
 
-    /// The last position that lies at `count` or before it.
+    /// Returns the last position that lies at `count` or before it.
     pub(crate) fn position_by(&self, count: Count) -> u64 {
         if self.is_plain() {
             let part = (count % ONE) >> (ONE.trailing_zeros() - TICK_BITS);
             return self.position_of(whole(count / ONE)).wrapping_add(whole(part));
         }
-        // The next slot, and the one before it, which is the last one that has come.
+        // These are the next slot, and the count of the slot before it, which is the last one that has come.
         let next = self.own_by(count);
         let here = next.checked_sub(1).map_or(0, |last| self.count_of_own(last));
         let gap = self.count_of_own(next).saturating_sub(here).max(1);
@@ -223,12 +227,13 @@ impl Slots {
         before(self.position_of(next)).wrapping_add(part)
     }
 
-    /// How many of this process's slots lie at `count` or before it.
+    /// Returns how many of this process's slots lie at `count` or before it.
     pub(crate) fn own_by(&self, count: Count) -> u64 {
         self.own_before(self.slots_by(count))
     }
 
-    /// How many of the load's slots up to `count` are this process's, with fractions of slots, if all lay evenly.
+    /// Returns how many of the load's slots up to `count` are this process's, with fractions of slots, as if all slots
+    /// were evenly spaced.
     pub(crate) fn share_of(&self, count: Count) -> Count {
         let begun = |stripe: &Stripe| Count::from(stripe.from) * ONE <= count;
         let (stripe, next) = self.stripe_and_next(begun);
@@ -236,12 +241,12 @@ impl Slots {
         next.map_or(share, |next| share.min(Count::from(next.own_from) * ONE))
     }
 
-    /// Whether the arrivals were recorded.
+    /// Returns whether the arrivals were recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         self.arrivals.as_ref().is_some_and(|arrivals| !arrivals.is_endless())
     }
 
-    /// Bounds how many stripes are remembered. Slots before `free` have been claimed and not given back. `is_held`
+    /// Limits the number of stripes that are kept. Slots before `free` have been claimed and not given back. `is_held`
     /// returns whether a slot between two positions is still held by a caller, or was given back.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         let own = self.own_at(free).unwrap_or(0);
@@ -255,42 +260,43 @@ impl Slots {
         }
     }
 
-    /// Whether it is time to forget recorded arrivals before `position`.
+    /// Returns whether recorded arrivals before `position` should be dropped, because there are many of them.
     pub(crate) fn remembers_many_before(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.remembers_many_before(slot))
     }
 
-    /// Reads recorded arrivals ahead of `position`, unless they were read about as far already. Returns whether it has
-    /// read any: then the end has to be computed again.
+    /// Reads recorded arrivals ahead of `position`, unless enough of them have been read already. Returns whether it
+    /// has read any: if so, the end has to be computed again.
     pub(crate) fn read_ahead(&self, position: u64) -> bool {
         let arrivals = self.arrivals.as_ref().zip(self.slot(position));
         arrivals.is_some_and(|(arrivals, slot)| arrivals.read_ahead(slot))
     }
 
-    /// Forgets slots before `position`, which no caller asks for again.
+    /// Drops slots before `position`, which no caller needs again.
     pub(crate) fn forget_before(&self, position: u64) {
         if let Some((arrivals, slot)) = self.arrivals.as_ref().zip(self.slot(position)) {
             arrivals.forget_before(slot);
         }
     }
 
-    /// The number in the whole load of the slot at `position`; none if it is not known yet, after the last lease.
+    /// Returns the number in the whole load of the slot at `position`. Returns `None` if the number is not known yet,
+    /// after the last lease.
     #[inline]
     pub(crate) fn slot(&self, position: u64) -> Option<u64> {
         self.own_at(position).and_then(|own| self.slot_of(own))
     }
 
-    /// The own number of the slot at `position`: how many slots of this process lie before it. Between two slots, the
-    /// own number of the earlier slot. None before the first slot.
+    /// Returns the own number of the slot at `position`: how many slots of this process lie before it. For a position
+    /// between two slots, it is the own number of the earlier slot. Returns `None` before the first slot.
     #[inline]
     pub(crate) fn own_at(&self, position: u64) -> Option<u64> {
         let (at, own) = self.counted;
         own.checked_add_signed(ticks_between(at, position) >> TICK_BITS)
     }
 
-    /// The position of the slot with this own number. If that slot is out of reach, the position of the nearest slot
-    /// within reach.
+    /// Returns the position of the slot with this own number. If that slot is out of reach, returns the position of
+    /// the nearest slot within reach.
     fn position_of(&self, own: u64) -> u64 {
         let (at, counted) = self.counted;
         let reach = REACH.unsigned_abs() / SLOT;
@@ -298,7 +304,7 @@ impl Slots {
         after(at, own.wrapping_sub(counted))
     }
 
-    /// The count at which the slot with this own number lies; [`Count::MAX`] if the slot never comes, or is not known
+    /// Returns the count of the slot with this own number, or [`Count::MAX`] if the slot never comes or is not known
     /// yet.
     #[inline]
     fn count_of_own(&self, own: u64) -> Count {
@@ -309,7 +315,7 @@ impl Slots {
         count.unwrap_or(Count::MAX)
     }
 
-    /// How many slots of the whole load lie at `count` or before it.
+    /// Returns how many slots of the whole load lie at `count` or before it.
     fn slots_by(&self, count: Count) -> u64 {
         match &self.arrivals {
             Some(arrivals) => arrivals.slots_by(count),
@@ -317,25 +323,26 @@ impl Slots {
         }
     }
 
-    /// The number in the whole load of the slot with this own number; none if it is not known yet.
+    /// Returns the number in the whole load of the slot with this own number, or `None` if it is not known yet.
     fn slot_of(&self, own: u64) -> Option<u64> {
         self.stripe_of(own).map_or(Some(own), |stripe| stripe.slot_of(own))
     }
 
-    /// The stripe that has the slot with this own number; none if the slot lies before all stripes.
+    /// Returns the stripe that contains the slot with this own number, or `None` if the slot lies before all stripes.
     fn stripe_of(&self, own: u64) -> Option<&Stripe> {
         self.stripes.iter().rfind(|stripe| stripe.own_from <= own)
     }
 
-    /// How many of this process's slots lie before the slot with this number in the whole load. If stripes after the
-    /// one found were discarded, the result is at most the number of slots before the next stripe that is kept.
+    /// Returns how many of this process's slots lie before the slot with this number in the whole load. If stripes
+    /// after the one found were dropped, the result is at most the number of slots before the next stripe that is
+    /// kept.
     fn own_before(&self, slot: u64) -> u64 {
         let (stripe, next) = self.stripe_and_next(|stripe| stripe.from <= slot);
         let own = stripe.map_or(slot, |stripe| stripe.own_before(slot));
         next.map_or(own, |next| own.min(next.own_from))
     }
 
-    /// The last stripe that has begun, and the one after it.
+    /// Returns the last stripe that has begun, and the stripe after it.
     fn stripe_and_next(
         &self,
         has_begun: impl Fn(&Stripe) -> bool,
@@ -345,7 +352,8 @@ impl Slots {
     }
 }
 
-/// How many of the [`SLOT`] equal parts of a gap lie within `ahead`, rounded down; always fewer than all.
+/// Returns how many of the [`SLOT`] equal parts of a gap lie within `ahead`, rounded down. The result is always less
+/// than [`SLOT`].
 fn parts(ahead: Count, gap: Count) -> u64 {
     let parts = match ahead.checked_mul(SLOT.into()) {
         Some(ahead) => ahead / gap,
@@ -354,7 +362,7 @@ fn parts(ahead: Count, gap: Count) -> u64 {
     whole(parts).min(SLOT - 1)
 }
 
-/// A count of whole slots as a number; at most `u64::MAX`.
+/// Converts a count of whole slots to a `u64`, at most `u64::MAX`.
 fn whole(count: Count) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -8,7 +8,7 @@ use crate::nanos::span_ns;
 use std::time::Duration;
 
 impl Shape {
-    /// This shape, followed by `next`.
+    /// Returns this shape followed by `next`.
     ///
     /// ```text
     /// |        ______
@@ -29,15 +29,15 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if this shape never ends, [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and
-    /// [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Endless`] if this shape never ends. Returns [`ShapeError::TooManyParts`],
+    /// [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`] if the result exceeds a limit of [`Shape`].
     pub fn then(self, next: Shape) -> Result<Shape, ShapeError> {
         let (time_ns, next_ns) = (self.duration_ns(), next.duration_ns());
         let ((program, text), (next, next_text)) = (self.into_parts(), next.into_parts());
         Ok(Shape::of(program.then(next)?, text.then(time_ns, next_text, next_ns)))
     }
 
-    /// This shape, repeated a number of times.
+    /// Returns this shape repeated `times` times.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -50,9 +50,9 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::NoTimes`] for zero times, [`ShapeError::Endless`] if this shape never ends,
-    /// [`ShapeError::TooManyParts`] if there are too many levels of nesting, [`ShapeError::TooLong`] and
-    /// [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::NoTimes`] if `times` is zero, and [`ShapeError::Endless`] if this shape never ends.
+    /// Returns [`ShapeError::TooManyParts`] (too many levels of nesting), [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the result exceeds a limit of [`Shape`].
     pub fn repeat(self, times: u64) -> Result<Shape, ShapeError> {
         if times == 0 {
             return Err(ShapeError::NoTimes);
@@ -61,7 +61,7 @@ impl Shape {
         Ok(Shape::of(program.cycle(Some(times))?, text.with(format!("x{times}"))))
     }
 
-    /// Repeats this shape forever.
+    /// Returns this shape repeated forever.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -76,8 +76,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if this shape already never ends, and [`ShapeError::TooManyParts`] if there are too many
-    /// levels of nesting.
+    /// Returns [`ShapeError::Endless`] if this shape already never ends, and [`ShapeError::TooManyParts`] if there are
+    /// too many levels of nesting.
     pub fn forever(self) -> Result<Shape, ShapeError> {
         match *self.text {
             Text::Hold(level, ns) if ns < i64::MAX => Ok(Shape::constant(level)),
@@ -88,7 +88,7 @@ impl Shape {
         }
     }
 
-    /// This shape backwards in time: its first `t` has as many slots as the last `t` of the original.
+    /// Returns this shape backwards in time: its first `t` has as many slots as the last `t` of the original.
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -102,13 +102,13 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if this shape never ends.
+    /// Returns [`ShapeError::Endless`] if this shape never ends.
     pub fn reversed(self) -> Result<Shape, ShapeError> {
         let (program, text) = self.into_parts();
         Ok(Shape::of(program.reversed()?, text.reversed()))
     }
 
-    /// This shape, followed by the same shape backwards.
+    /// Returns this shape followed by the same shape backwards in time.
     ///
     /// ```text
     /// |      __.__
@@ -129,15 +129,15 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Endless`] if this shape never ends, [`ShapeError::TooManyParts`], [`ShapeError::TooLong`] and
-    /// [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Endless`] if this shape never ends. Returns [`ShapeError::TooManyParts`],
+    /// [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`] if the result exceeds a limit of [`Shape`].
     pub fn mirrored(self) -> Result<Shape, ShapeError> {
         let (program, text) = self.into_parts();
         let back = program.reversed()?;
         Ok(Shape::of(program.then(back)?, text.with("mirror")))
     }
 
-    /// The first `time` of this shape; the whole shape if it is shorter.
+    /// Returns the first `time` of this shape, or the whole shape if it is shorter.
     ///
     /// ```text
     /// |       .
@@ -146,8 +146,8 @@ impl Shape {
     /// +-------+- - - -
     /// ```
     ///
-    /// Counts and starts are exactly those of the whole shape up to `time`. So to describe a load that changes at a
-    /// moment, take the old shape up to that moment, and [then](Shape::then) the new one:
+    /// Counts and starts are exactly those of the whole shape up to `time`. To describe a load that changes at a given
+    /// time, take the old shape up to that time, and append the new one with [`then`](Shape::then):
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -162,8 +162,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`] for zero time. If the shape never ends, [`ShapeError::TooLong`] and
-    /// [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] if `time` is zero. If the shape never ends, returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the part exceeds a limit of [`Shape`].
     pub fn take(self, time: Duration) -> Result<Shape, ShapeError> {
         let all_ns = self.duration_ns();
         if all_ns < i64::MAX && span_ns(time) >= all_ns {
@@ -172,7 +172,7 @@ impl Shape {
         self.part(0, part_ns(time)?)
     }
 
-    /// The rest of the shape after `time`.
+    /// Returns the part of this shape after `time`.
     ///
     /// ```text
     /// |         . |
@@ -181,8 +181,8 @@ impl Shape {
     /// +- - +------+-
     /// ```
     ///
-    /// The count of the rest is exactly the count that the whole shape adds after `time`. So the part that was
-    /// [taken](Shape::take) and the rest make up the whole shape:
+    /// The count of this part is exactly the count that the whole shape adds after `time`. Together, the shape that
+    /// [`take`](Shape::take) returns and this part therefore equal the whole shape:
     ///
     /// ```
     /// use nanopace::{Level, Rate, Shape};
@@ -199,8 +199,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`] if nothing is left. [`ShapeError::TooLong`] if the shape never ends and `time` is 2^63 ns
-    /// or longer.
+    /// Returns [`ShapeError::Empty`] if `time` is the whole duration or longer. Returns [`ShapeError::TooLong`] if the
+    /// shape never ends and `time` is 2^63 ns or longer.
     pub fn skip(self, time: Duration) -> Result<Shape, ShapeError> {
         let (from_ns, all_ns) = (span_ns(time), self.duration_ns());
         if from_ns >= all_ns {
@@ -209,7 +209,7 @@ impl Shape {
         self.part(from_ns, i64::MAX)
     }
 
-    /// The part of this shape from one moment to another; `i64::MAX` is its end.
+    /// Returns the part of this shape from one time to another. `i64::MAX` is the end of the shape.
     fn part(self, from_ns: i64, until_ns: i64) -> Result<Shape, ShapeError> {
         let program = self.program.part(from_ns, until_ns, MOST)?;
         Ok(Shape { program, text: self.text.part(from_ns, until_ns) })

@@ -1,22 +1,23 @@
-//! Shapes that a user defines by a function.
+//! Supports shapes that a user defines by a function.
 
 use crate::count::{Count, Fine, fine};
 use crate::error::ShapeError;
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// 2^63, in slots.
+/// 2^63 slots, the maximum count of a shape.
 const MOST_SLOTS: f64 = 9_223_372_036_854_775_808.0;
 const SAMPLES: u64 = 1_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 
-/// A shape that you define by a function from time to the number of slots, for [`Shape::custom`](crate::Shape::custom).
+/// A shape that you define by a function from time to the number of slots, for
+/// [`Shape::custom`](crate::Shape::custom).
 ///
-/// The moment of each slot is found by a search, which computes the count at up to some hundred moments, under the
-/// pacer's lock. So the function must be fast, must not panic, and must not call the pacer. It must always return the
-/// same result for the same moment. Slot n starts in the first nanosecond at which the count is n or more. So where a
-/// curve is flat, the slot starts at the beginning of the flat part, while at a rate of [zero](crate::Level::ZERO) it
-/// starts at the end.
+/// The time of each slot is found by a search, which evaluates the function at up to a few hundred times, under the
+/// pacer's lock. The function must therefore be fast, must not panic, and must not call the pacer. It must always
+/// return the same result for the same time. Slot n starts in the first nanosecond at which the count is n or more.
+/// Where a custom curve is flat, the slot therefore starts at the beginning of the flat part. At a rate of
+/// [zero](crate::Level::ZERO), in contrast, it starts at the end.
 ///
 /// ```
 /// use nanopace::{Curve, Shape};
@@ -38,18 +39,20 @@ const DAY_NS: i64 = 86_400_000_000_000;
 /// # Ok::<(), nanopace::ShapeError>(())
 /// ```
 pub trait Curve: Debug + Send + Sync {
-    /// The number of slots by `elapsed`, with fractions of slots: 0 at 0, finite, never decreasing, below 2^63.
+    /// Returns the number of slots by `elapsed`, with fractions of slots. It must be 0 at 0, finite, never decreasing,
+    /// and below 2^63.
     fn count_at(&self, elapsed: Duration) -> f64;
 
-    /// Slots per second at `elapsed`, for charts and for [`Pacer::rate`](crate::Pacer::rate); the starts of slots
-    /// depend on the count alone. By default it is the increase of the count over the next microsecond, per second.
+    /// Returns the rate at `elapsed`, in slots per second, for charts and for [`Pacer::rate`](crate::Pacer::rate). The
+    /// starts of slots depend only on the count. By default it is the increase of the count over the next microsecond,
+    /// converted to a rate per second.
     fn rate_at(&self, elapsed: Duration) -> f64 {
         let part = Duration::from_micros(1);
         (self.count_at(elapsed + part) - self.count_at(elapsed)) / part.as_secs_f64()
     }
 }
 
-/// Checks the curve at evenly spaced moments, and at 1 ns, 2 ns, 4 ns and so on.
+/// Checks the curve at evenly spaced times, and at 1 ns, 2 ns, 4 ns and so on.
 pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     let doubled = (0..63).map(|power| 1 << power).take_while(|&moment| moment < time_ns);
     let mut moments: Vec<u64> = samples(time_ns).chain(doubled.map(i64::unsigned_abs)).collect();
@@ -66,27 +69,27 @@ pub(super) fn check(curve: &dyn Curve, time_ns: i64) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Moments at equal distances, including the first and the last one. For a curve that never ends they cover a day.
+/// Returns evenly spaced times, including the first and the last one. For a curve that never ends they cover a day.
 fn samples(time_ns: i64) -> impl Iterator<Item = u64> {
     let last = if time_ns == i64::MAX { DAY_NS } else { time_ns }.unsigned_abs();
     (0..=SAMPLES).map(move |sample| last / SAMPLES * sample + last % SAMPLES * sample / SAMPLES)
 }
 
-/// The curve's count, limited to 0 to 2^63; NaN becomes 0.
+/// Returns the curve's count, limited to the range from 0 to 2^63. NaN becomes 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
 pub(super) fn count_at(curve: &dyn Curve, time_ns: u64) -> Fine {
     let count = curve.count_at(Duration::from_nanos(time_ns)).clamp(0.0, MOST_SLOTS);
     fine(libm::ldexp(count, 64) as Count)
 }
 
-/// The rate; 0 if the function's result is not a rate.
+/// Returns the curve's rate, or 0 if the function's result is not a valid rate.
 pub(super) fn rate_hz(curve: &dyn Curve, time_ns: u64) -> f64 {
     Some(curve.rate_at(Duration::from_nanos(time_ns)))
         .filter(|hz| hz.is_finite())
         .map_or(0.0, |hz| hz.max(0.0))
 }
 
-/// The highest rate among samples of this span, from a moment on.
+/// Returns the highest rate among samples of the span of `time_ns` that begins at `from_ns`.
 pub(super) fn peak_hz(curve: &dyn Curve, from_ns: u64, time_ns: i64) -> f64 {
     let moments = samples(time_ns).map(|sample| from_ns.saturating_add(sample));
     moments.map(|moment| rate_hz(curve, moment)).fold(0.0, f64::max)

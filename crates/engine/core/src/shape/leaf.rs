@@ -1,5 +1,5 @@
-//! Leaves of shapes: curves with a formula, whose rate never falls, curves that a user defines, and both backwards in
-//! time.
+//! Defines the leaves of shapes: curves with a formula whose rate never falls, curves that a user defines, and both of
+//! these backwards in time.
 
 use super::custom::{self, Curve};
 use super::rise::Rise;
@@ -10,25 +10,26 @@ use crate::nanos::whole_ns;
 use crate::search;
 use std::sync::Arc;
 
-/// A part with one formula.
+/// A part of a shape with one formula.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     form: Form,
-    /// The duration; `i64::MAX` if the leaf never ends.
+    /// The duration in nanoseconds, or `i64::MAX` if the leaf never ends.
     time_ns: i64,
     total: Fine,
     backwards: bool,
-    /// How long a slot lasts in nanoseconds, to the precision of an `f64`, where the rate is constant and not zero;
-    /// zero elsewhere.
+    /// The interval between slots in nanoseconds, rounded to an `f64`, where the rate is constant and not zero.
+    /// Elsewhere it is zero.
     slot_ns: f64,
-    /// If this leaf is a part of a curve: the part of the curve that is left out before it, in time and as a count.
+    /// If this leaf is a part of a curve: the duration of the part of the curve that is left out before it. `before`
+    /// is the count of that part.
     before_ns: u64,
     before: Fine,
 }
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// The rate per nanosecond.
+    /// A constant rate, in slots per nanosecond.
     Hold(Fine),
     Rise(Rise),
     Swell(Swell),
@@ -61,12 +62,12 @@ impl Leaf {
         Leaf { slot_ns, ..Leaf::new(Form::Hold(rate), time_ns) }
     }
 
-    /// A leaf whose rate rises linearly from `low` to `high`, which is above `low`.
+    /// Returns a leaf whose rate rises linearly from `low` to `high`, which is above `low`.
     pub(super) fn rise(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Rise(Rise::new(low, high, time_ns)), time_ns)
     }
 
-    /// A leaf whose rate rises along half a wave from `low` to `high`, which is above `low`.
+    /// Returns a leaf whose rate rises along half a wave from `low` to `high`, which is above `low`.
     pub(super) fn swell(low: Fine, high: Fine, time_ns: i64) -> Leaf {
         Leaf::new(Form::Swell(Swell::new(low, high, time_ns)), time_ns)
     }
@@ -75,10 +76,10 @@ impl Leaf {
         Leaf::new(Form::Custom(curve), time_ns)
     }
 
-    /// Makes a leaf. If it never ends, it has the largest possible number of slots.
+    /// Creates a leaf. A leaf that never ends has the maximum number of slots.
     ///
-    /// Rounding may add 2 units per nanosecond to a count, and fewer to a later one. With that many units more, the
-    /// total less any count is never below the exact difference.
+    /// Rounding may add up to 2 units per nanosecond to a count, and less to a later one. The total is therefore
+    /// increased by this number of units, so that the total minus any count is never below the exact difference.
     fn new(form: Form, time_ns: i64) -> Leaf {
         let time = time_ns.unsigned_abs();
         let count = form.count_at(time);
@@ -88,8 +89,8 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// The part of the leaf from one moment until another, or for ever. The caller has computed the part's count,
-    /// `total`.
+    /// Returns the part of the leaf from one time to another, or without end. `total` is the part's count, which the
+    /// caller has computed.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -105,13 +106,13 @@ impl Leaf {
         }
     }
 
-    /// This leaf backwards in time.
+    /// Returns this leaf backwards in time.
     pub(super) fn reversed(&self) -> Leaf {
         let symmetric = matches!(self.form, Form::Hold(_));
         Leaf { backwards: !self.backwards && !symmetric, ..self.clone() }
     }
 
-    /// Whether the rate is zero.
+    /// Returns whether the rate is zero.
     pub(super) fn is_flat(&self) -> bool {
         matches!(self.form, Form::Hold(Fine::ZERO))
     }
@@ -136,12 +137,12 @@ impl Leaf {
         }
     }
 
-    /// How many slots of this leaf the forward curve has at the moment that this leaf reaches after `time_ns`.
+    /// Returns how many slots of this leaf the forward curve has at the time that this leaf reaches after `time_ns`.
     fn made(&self, time_ns: i64) -> Fine {
         self.form.count_at(self.forward(time_ns)).saturating_sub(self.before).min(self.total)
     }
 
-    /// The first nanosecond at which there are `count` slots, which is at most the total.
+    /// Returns the first nanosecond at which the count is `count`, which is at most the total.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         if let Form::Hold(rate) = self.form {
             return if rate == Fine::ZERO { i64::MAX } else { self.hold_time_of(count, rate) };
@@ -153,8 +154,9 @@ impl Leaf {
         })
     }
 
-    /// When a rate that stays constant for ever has come to `count`, without 256-bit numbers. The approximate time is
-    /// wrong by less than 2^-50 of it, by six roundings of 2^-53; none if that leaves the nanosecond open.
+    /// Returns the time at which a constant rate without end reaches `count`, without 256-bit numbers. The relative
+    /// error of the computed time is less than 2^-50, from six roundings of 2^-53. Returns `None` if this error leaves
+    /// open which nanosecond it is.
     #[inline]
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         const ERROR: f64 = 8.0 * (f64::EPSILON / 2.0);
@@ -166,7 +168,7 @@ impl Leaf {
         i64::try_from(div_ceil(count, rate)).map_or(self.time_ns, |time| time.min(self.time_ns))
     }
 
-    /// The moment of the forward curve at which there are about `count` slots in this leaf.
+    /// Returns the approximate time of the forward curve at which the count of this leaf is `count`.
     fn about_time_of(&self, count: Fine) -> f64 {
         let made = if self.backwards { self.total - count } else { count };
         let count = approximate(self.before + made);
@@ -177,8 +179,8 @@ impl Leaf {
         }
     }
 
-    /// The first nanosecond of this leaf at which the slots have come that the forward curve reaches at about `about`;
-    /// none if the error of `about` leaves the nanosecond open.
+    /// Returns the first nanosecond of this leaf at which the slots have come that the forward curve reaches at about
+    /// `about`. Returns `None` if the error of `about` leaves open which nanosecond it is.
     fn certain_time(&self, about: f64) -> Option<i64> {
         let Form::Rise(_) = self.form else { return None };
         let whole = certain_whole_ns(about, Rise::ERROR)?;
@@ -186,13 +188,13 @@ impl Leaf {
         (1..=self.time_ns).contains(&time_ns).then_some(time_ns)
     }
 
-    /// The moment of this leaf that is `forward_ns` from the beginning of the forward curve.
+    /// Converts a time since the beginning of the forward curve to a time since the beginning of this leaf.
     fn moment(&self, forward_ns: i64) -> i64 {
         let since_ns = forward_ns.saturating_sub_unsigned(self.before_ns);
         if self.backwards { self.time_ns.saturating_sub(since_ns) } else { since_ns }
     }
 
-    /// The moment of the forward curve that is `time_ns` from the beginning of this leaf.
+    /// Converts a time since the beginning of this leaf to a time since the beginning of the forward curve.
     fn forward(&self, time_ns: i64) -> u64 {
         let time_ns = if self.backwards { self.time_ns.saturating_sub(time_ns) } else { time_ns };
         self.before_ns.saturating_add(time_ns.max(0).unsigned_abs())
@@ -202,7 +204,7 @@ impl Leaf {
         self.form.rate_hz(self.forward(time_ns))
     }
 
-    /// The highest rate from one moment until another, or for ever.
+    /// Returns the highest rate from one time to another, or without end, in slots per second.
     pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
         let (first_ns, last_ns) =
             if self.backwards { (until_ns, from_ns) } else { (from_ns, until_ns) };
@@ -215,7 +217,8 @@ impl Leaf {
         }
     }
 
-    /// Whether this leaf is a curve backwards in time: its rate falls, unless a user has defined the curve otherwise.
+    /// Returns whether this leaf is a curve backwards in time. The rate of such a leaf falls, unless it is a user's
+    /// curve.
     pub(super) fn falls(&self) -> bool {
         self.backwards && !matches!(self.form, Form::Hold(_))
     }
@@ -231,8 +234,9 @@ impl Leaf {
         whole_ns(straight).clamp(1, rest)
     }
 
-    /// How long a parabola stays within 1/4 ns of the curve; zero if a chord is as good, or if the length is not known.
-    /// It is not known at the very beginning, which may be the time of slots of the leaf before.
+    /// Returns how long a parabola stays within 1/4 ns of the curve. Returns zero if a chord is as good, or if the
+    /// duration is not known. It is not known at the very beginning of the leaf, which may be the time of slots of the
+    /// leaf before.
     pub(super) fn bent_for(&self, time_ns: i64) -> i64 {
         let trend: Option<Trend> = match &self.form {
             _ if time_ns == 0 => None,
@@ -244,8 +248,8 @@ impl Leaf {
     }
 }
 
-/// The number of whole nanoseconds in a time of about `about`, whose relative error is less than `error`; none if the
-/// true time may be a whole number or may lie on the other side of a whole number.
+/// Returns the number of whole nanoseconds in a time of about `about`, whose relative error is less than `error`.
+/// Returns `None` if the true time may be a whole number or may lie on the other side of a whole number.
 #[expect(clippy::cast_precision_loss, reason = "a time above 2^53 has no part to look at")]
 #[inline]
 fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
@@ -254,7 +258,7 @@ fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     (part > error && part < 1.0 - error).then_some(whole)
 }
 
-/// The time from one moment until another; `i64::MAX` means for ever.
+/// Returns the duration from one time to another. `i64::MAX` means without end.
 pub(super) fn time_between(from_ns: i64, until_ns: i64) -> i64 {
     if until_ns == i64::MAX { until_ns } else { until_ns - from_ns }
 }

@@ -1,4 +1,4 @@
-//! Levels: rates that may be zero.
+//! Represents levels: rates that may be zero.
 
 use crate::Rate;
 use crate::count::{FINE_BITS, Fine, div_ceil};
@@ -21,7 +21,7 @@ use std::str::FromStr;
 pub struct Level(Option<Rate>);
 
 impl Level {
-    /// The rate at which nothing starts.
+    /// The rate at which no operation starts.
     ///
     /// ```
     /// use nanopace::Level;
@@ -31,7 +31,8 @@ impl Level {
     /// ```
     pub const ZERO: Level = Level(None);
 
-    /// Operations per second, to the precision of an `f64`; zero, or from 1 per day to 10 G.
+    /// Returns the level in operations per second, rounded to an `f64`. It is zero, or from 1 per day to 10 G per
+    /// second.
     ///
     /// ```
     /// use nanopace::Level;
@@ -44,7 +45,7 @@ impl Level {
         self.0.map_or(0.0, Rate::as_hz)
     }
 
-    /// The rate, if it is not zero.
+    /// Returns the rate, or `None` if it is zero.
     ///
     /// ```
     /// use nanopace::{Level, Rate};
@@ -57,7 +58,7 @@ impl Level {
         self.0
     }
 
-    /// The rate per nanosecond, rounded up.
+    /// Returns the rate in slots per nanosecond, rounded up.
     pub(crate) fn fine(self) -> Fine {
         let Some((operations, period_ns)) = self.0.map(Rate::fraction) else { return Fine::ZERO };
         div_ceil(Fine::from(operations) << FINE_BITS, Fine::from(period_ns))
@@ -76,7 +77,7 @@ impl FromStr for Level {
     /// Parses every [`Rate`], and `0/s`.
     ///
     /// # Errors
-    /// [`RateError`], whose message says what is wrong and what to write.
+    /// Returns a [`RateError`]. Its message says what is wrong and what to write instead.
     ///
     /// # Examples
     /// ```
@@ -97,7 +98,7 @@ impl FromStr for Level {
 }
 
 impl fmt::Display for Level {
-    /// Prints the level so that [`FromStr`] reads it back.
+    /// Formats the level so that [`FromStr`] can parse it.
     ///
     /// ```
     /// use nanopace::{Level, Rate};

@@ -1,4 +1,4 @@
-//! Constructors of the parts of shapes.
+//! Builds the parts of shapes.
 
 use super::leaf::Leaf;
 use super::program::Program;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Shape {
-    /// A constant rate that never ends: the count is `rate * t`.
+    /// Returns a constant rate that never ends. The count is `rate * t`.
     ///
     /// ```text
     /// | _____________ ...
@@ -33,7 +33,7 @@ impl Shape {
         Shape::of(program, Text::Hold(level, i64::MAX))
     }
 
-    /// A constant rate for `time`: the count is `rate * t`.
+    /// Returns a constant rate for `time`. The count is `rate * t`.
     ///
     /// ```text
     /// |  ___________
@@ -55,14 +55,14 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`], [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
     pub fn hold(level: impl Into<Level>, time: Duration) -> Result<Shape, ShapeError> {
         let level = level.into();
         let time_ns = part_ns(time)?;
         Shape::leaf(Leaf::hold(level.fine(), time_ns), Text::Hold(level, time_ns))
     }
 
-    /// A steady change from one rate to another: the count is `from * t + (to - from) * t^2 / (2 * time)`.
+    /// Returns a linear change from one rate to another. The count is `from * t + (to - from) * t^2 / (2 * time)`.
     ///
     /// ```text
     /// |        .
@@ -85,7 +85,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`], [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
     pub fn ramp(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -96,8 +96,8 @@ impl Shape {
         Shape::leaf(rising(Leaf::rise, from, to, part_ns(time)?), text)
     }
 
-    /// One period of a wave, a raised cosine: it starts at `from`, reaches `to` after half of the period, and returns
-    /// to `from`.
+    /// Returns one period of a sine wave, as a raised cosine: it starts at `from`, reaches `to` after half of the
+    /// period, and returns to `from`.
     ///
     /// ```text
     /// |     . - .
@@ -107,8 +107,8 @@ impl Shape {
     /// ```
     ///
     /// With `mean = (from + to) / 2` the rate is `mean - (to - from) / 2 * cos(2 pi t / period)`, and the count is
-    /// `mean * t - (to - from) / 2 * period / (2 pi) * sin(2 pi t / period)`. The count of a whole period is `mean *
-    /// period`, exactly. If the period is odd in nanoseconds, the second half is the longer one.
+    /// `mean * t - (to - from) / 2 * period / (2 pi) * sin(2 pi t / period)`. The count of a whole period is exactly
+    /// `mean * period`. If the period is an odd number of nanoseconds, the second half is 1 ns longer.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -123,8 +123,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`] for a period below 2 ns, [`ShapeError::TooLong`] and
-    /// [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] for a period below 2 ns, [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
     pub fn sine(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -133,7 +132,7 @@ impl Shape {
         Shape::there_and_back(Leaf::swell, "sine", (from.into(), to.into()), period)
     }
 
-    /// A steady change from one rate to another in the first half of the time, and back in the second.
+    /// Returns a linear change from one rate to another in the first half of the time, and back in the second half.
     ///
     /// ```text
     /// |      .
@@ -142,8 +141,8 @@ impl Shape {
     /// +--------------
     /// ```
     ///
-    /// The count is that of two [ramps](Shape::ramp); the whole spike has `(base + peak) / 2 * time` slots. If the time
-    /// is odd in nanoseconds, the second half is the longer one.
+    /// The count is that of two [ramps](Shape::ramp). The whole spike has `(base + peak) / 2 * time` slots. If the
+    /// time is an odd number of nanoseconds, the second half is 1 ns longer.
     ///
     /// ```
     /// use nanopace::{Rate, Shape};
@@ -157,8 +156,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Empty`] for a time below 2 ns, [`ShapeError::TooLong`] and
-    /// [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] for a time below 2 ns, [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
     pub fn spike(
         base: impl Into<Level>,
         peak: impl Into<Level>,
@@ -167,7 +165,7 @@ impl Shape {
         Shape::there_and_back(Leaf::rise, "spike", (base.into(), peak.into()), time)
     }
 
-    /// Steps from one rate to another, both included. All steps have the same height and the same duration.
+    /// Returns steps from one rate to another, both included. All steps have the same height and the same duration.
     ///
     /// ```text
     /// |         ____
@@ -176,7 +174,7 @@ impl Shape {
     /// +-------------
     /// ```
     ///
-    /// Step i, from 0 on, has the rate `from + (to - from) * i / (steps - 1)`, so the count of the whole ladder is
+    /// Step i, counted from 0, has the rate `from + (to - from) * i / (steps - 1)`. The count of the whole ladder is
     /// `(from + to) / 2 * steps * each`.
     ///
     /// ```
@@ -192,8 +190,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::TooFewSteps`] for fewer than two steps, [`ShapeError::TooManyParts`] for more than 65536, and
-    /// [`ShapeError::Empty`], [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::TooFewSteps`] for fewer than two steps, [`ShapeError::TooManyParts`] for more than 65536
+    /// steps, [`ShapeError::Empty`], [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
     pub fn ladder(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -214,7 +212,7 @@ impl Shape {
         Ok(Shape::of(Program::row(rungs)?, Text::between("ladder", from, to, &rest)))
     }
 
-    /// Rates at given moments, with straight lines or steps [`Between`] them. The shape ends at the last moment.
+    /// Returns rates at given times, with straight lines or steps [`Between`] them. The shape ends at the last time.
     ///
     /// ```text
     /// |      .             |      ______
@@ -224,7 +222,7 @@ impl Shape {
     ///     Linear                Step
     /// ```
     ///
-    /// Its parts are [ramps](Shape::ramp) or [holds](Shape::hold).
+    /// The parts of the shape are [ramps](Shape::ramp) or [holds](Shape::hold).
     ///
     /// ```
     /// use nanopace::{Between, Rate, Shape};
@@ -240,9 +238,9 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::TableStart`] for fewer than two points, or if the first point is not at zero,
+    /// Returns [`ShapeError::TableStart`] for fewer than two points or if the first point is not at zero,
     /// [`ShapeError::TableOrder`] if a point is not later than the one before it, [`ShapeError::TooManyParts`],
-    /// [`ShapeError::TooLong`] and [`ShapeError::TooManySlots`].
+    /// [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
     pub fn table(points: &[(Duration, Level)], between: Between) -> Result<Shape, ShapeError> {
         if points.first().is_none_or(|(start, _)| !start.is_zero()) {
             return Err(ShapeError::TableStart);
@@ -261,12 +259,12 @@ impl Shape {
         parts.try_fold(first, |shape, part| shape.then(part?))
     }
 
-    /// A curve that you define, which ends after `time`, or never if that is `None`. See [`Curve`].
+    /// Returns a curve that you define. It ends after `time`, or never if `time` is `None`. See [`Curve`].
     ///
-    /// The curve is checked at some thousand moments: a thousand evenly spaced moments, over a day if the curve never
-    /// ends, and the moments 1 ns, 2 ns, 4 ns and so on, up to 146 years. At other moments it is not checked: a count
-    /// below zero or NaN counts as 0, and a count above the last one counts as the last one. If the curve goes down
-    /// between those moments, slots near that place start at some moment near it.
+    /// The curve is checked at two sets of times: a thousand evenly spaced ones, over a day if the curve never ends,
+    /// and 1 ns, 2 ns, 4 ns and so on, up to 146 years. At other times it is not checked: a negative count or NaN
+    /// counts as 0, and a count above the last one counts as the last one. If the curve decreases between the checked
+    /// times, slots near the decrease start at some time near it.
     ///
     /// ```
     /// use nanopace::{Curve, Shape};
@@ -288,8 +286,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// [`ShapeError::Curve`] if one of the checked moments shows that the function is not a valid curve,
-    /// [`ShapeError::Empty`] and [`ShapeError::TooLong`].
+    /// Returns [`ShapeError::Curve`] if the function is not a valid curve at one of the checked times,
+    /// [`ShapeError::Empty`] or [`ShapeError::TooLong`].
     pub fn custom(
         curve: impl Curve + 'static,
         time: Option<Duration>,
@@ -300,7 +298,8 @@ impl Shape {
         Shape::leaf(Leaf::custom(Arc::new(curve), time_ns), text)
     }
 
-    /// A part, and the same part backwards. `part` builds it from the lower rate, the higher rate and its duration.
+    /// Returns a part, followed by the same part backwards. `part` builds it from the lower rate, the higher rate and
+    /// its duration.
     fn there_and_back(
         part: fn(Fine, Fine, i64) -> Leaf,
         word: &str,

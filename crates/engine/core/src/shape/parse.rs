@@ -1,4 +1,4 @@
-//! Parses shapes: `ramp 100/s..5k/s 30s, hold 60s`.
+//! Parses shapes, such as `ramp 100/s..5k/s 30s, hold 60s`.
 
 use super::token::{Token, Tokens};
 use super::{Level, Shape};
@@ -6,16 +6,16 @@ use crate::error::{ShapeError, ShapeSyntaxError};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// More nested parentheses than this are an error.
+/// The maximum depth of nested parentheses.
 const DEEPEST: usize = 64;
 
-/// The words that a part of a shape begins with.
+/// The words with which a part of a shape can begin.
 const BEGINNINGS: [&str; 6] = ["(", "hold", "ramp", "sine", "spike", "ladder"];
 
 impl FromStr for Shape {
     type Err = ShapeSyntaxError;
 
-    /// Parses parts with commas between them:
+    /// Parses a list of parts, separated by commas:
     ///
     /// ```text
     /// hold 5k/s 60s                       Shape::hold
@@ -28,16 +28,17 @@ impl FromStr for Shape {
     /// (ramp 0/s..5k/s 30s, hold 60s)      a shape as a part
     /// ```
     ///
-    /// A part may be followed by `x3` (three times), `forever`, `mirror` (followed by the same part backwards),
-    /// `reverse` (backwards), `take 10s` (its first 10 s) and `skip 10s` (the rest after its first 10 s), also by
-    /// several of them. They apply to that part only. To apply them to several parts, put these parts in parentheses.
-    /// The part after a `take` or `skip` has to state the rate that it begins with.
+    /// A part can be followed by one or several of these words: `x3` (three times), `forever`, `mirror` (followed by
+    /// the same part backwards), `reverse` (backwards), `take 10s` (its first 10 s) and `skip 10s` (the part after its
+    /// first 10 s). They apply to that part only. To apply them to several parts, put these parts in parentheses. The
+    /// part after a `take` or `skip` has to state the rate with which it begins.
     ///
-    /// Rates are those of [`Rate`](crate::Rate), and `0/s`. Times are a number and one of the units `ns`, `us`, `ms`,
-    /// `s`, `min`, `h` and `d`.
+    /// Rates are written as for [`Rate`](crate::Rate); `0/s` is also valid. A time is a number and one of the units
+    /// `ns`, `us`, `ms`, `s`, `min`, `h` and `d`.
     ///
     /// # Errors
-    /// [`ShapeSyntaxError`], which gives the place and says what to write.
+    /// Returns a [`ShapeSyntaxError`], which contains the position of the error in the string and says what to write
+    /// instead.
     ///
     /// # Examples
     /// ```
@@ -63,7 +64,7 @@ impl FromStr for Shape {
 }
 
 impl Shape {
-    /// Parses a shape, for callers that also accept a rate. The error for a string that is neither shows both forms.
+    /// Parses a shape, for callers that also accept a rate. If the string is neither, the error shows both forms.
     pub(crate) fn of_load(text: &str) -> Result<Shape, ShapeSyntaxError> {
         let first = Tokens::of(text).peek();
         if BEGINNINGS.contains(&first.text) {
@@ -99,7 +100,7 @@ impl Piece {
 }
 
 impl<'a> Parser<'a> {
-    /// Parses parts with commas between them. `before` is the rate before the first part.
+    /// Parses parts, separated by commas. `before` is the rate before the first part.
     fn row(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut row = self.part(before)?;
         while self.tokens.take_if(",").is_some() {
@@ -110,7 +111,7 @@ impl<'a> Parser<'a> {
         Ok(row)
     }
 
-    /// Parses an item, and the words after it.
+    /// Parses an item, and the words after it, such as `x3`.
     fn part(&mut self, before: Option<Level>) -> Result<Piece, ShapeSyntaxError> {
         let mut part = self.item(before)?;
         loop {
@@ -253,7 +254,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes `word`, and returns the token after it.
+    /// Consumes `word`, and returns the token after it.
     fn after(&mut self, word: &str) -> Result<Token<'a>, ShapeSyntaxError> {
         match self.tokens.take_if(word) {
             Some(_) => Ok(self.tokens.take()),

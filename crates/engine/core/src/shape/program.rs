@@ -1,16 +1,16 @@
-//! Programs: leaves one after the other, repeated programs, and parts of programs, whose counts are exact differences
-//! of the whole program's counts.
+//! Defines programs: sequences of leaves, repeated programs, and parts of programs. The counts of a part are exact
+//! differences of the whole program's counts.
 
 use super::leaf::{Leaf, time_between};
 use crate::count::{Count, Fine, MOST};
 use crate::error::ShapeError;
 use std::sync::Arc;
 
-/// More leaves than this are an error, and so are more levels of nesting than [`DEEPEST`].
+/// The maximum number of leaves. The maximum number of levels of nesting is [`DEEPEST`].
 const MOST_LEAVES: usize = 1 << 16;
 const DEEPEST: usize = 64;
 
-/// A tree of leaves. Moments and counts are relative to its own beginning.
+/// A tree of leaves. Times and counts are relative to its own beginning.
 #[derive(Clone, Debug)]
 pub(super) enum Program {
     Leaf(Leaf),
@@ -18,7 +18,7 @@ pub(super) enum Program {
     Cycle(Cycle),
 }
 
-/// Programs that run one after the other.
+/// A sequence of programs.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     parts: Vec<Part>,
@@ -37,33 +37,33 @@ struct Part {
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     program: Arc<Program>,
-    /// The position in the program at the cycle's beginning: less than all of it.
+    /// The offset in the program at which the cycle begins. It is less than the program's duration.
     from_ns: i64,
     /// The program's count at `from_ns`.
     before: Fine,
     extent: Extent,
 }
 
-/// The leaf that runs at a moment.
+/// The leaf that applies at a given time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here<'a> {
     pub(super) leaf: &'a Leaf,
-    /// The time since the beginning of the leaf.
+    /// The time since the beginning of the leaf, in nanoseconds.
     pub(super) since_ns: i64,
-    /// For how long the leaf has been running: less than `since_ns` if a cycle begins within the leaf.
+    /// The time for which the leaf has applied. It is less than `since_ns` if a cycle begins within the leaf.
     pub(super) going_ns: i64,
-    /// How much longer the leaf runs. The end of a cycle may come before the end of the leaf.
+    /// The time for which the leaf still applies. The end of a cycle may come before the end of the leaf.
     pub(super) rest_ns: i64,
 }
 
-/// The size of a node.
+/// The duration, count and size of a node of the tree.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
-    /// How long the node lasts; `i64::MAX` means for ever.
+    /// The duration of the node in nanoseconds, or `i64::MAX` if it never ends.
     time_ns: i64,
-    /// The count of all that time. The count of a node that never ends stops here.
+    /// The count of the whole duration. The count of a node that never ends stops at this value.
     total: Fine,
-    /// For how long the rate is zero at first; `i64::MAX` means always.
+    /// The time for which the rate is zero at the beginning. `i64::MAX` means always.
     flat_ns: i64,
     leaves: usize,
     depth: usize,
@@ -92,7 +92,7 @@ impl Program {
         Ok(program)
     }
 
-    /// The programs `parts`, one after the other. There is at least one.
+    /// Returns the sequence of the programs `parts`. There must be at least one.
     pub(super) fn row(
         parts: impl IntoIterator<Item = Result<Program, ShapeError>>,
     ) -> Result<Program, ShapeError> {
@@ -103,7 +103,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// This program, followed by `next`.
+    /// Returns this program followed by `next`.
     pub(super) fn then(self, next: Program) -> Result<Program, ShapeError> {
         let mut row = match self {
             Program::Row(row) => row,
@@ -120,7 +120,7 @@ impl Program {
         Ok(Program::Row(row))
     }
 
-    /// This program `times` times in a row, where `times` is positive; for ever if `times` is none.
+    /// Returns this program repeated `times` times, where `times` is positive, or forever if `times` is `None`.
     pub(super) fn cycle(self, times: Option<u64>) -> Result<Program, ShapeError> {
         let inner = self.extent();
         if inner.time_ns == i64::MAX {
@@ -139,7 +139,7 @@ impl Program {
         Ok(Program::Cycle(Cycle::new(Arc::new(self), 0, extent.checked()?)))
     }
 
-    /// The part from one moment until another, or until the end. Its count is at most `most`.
+    /// Returns the part from one time to another, or to the end. Its count is at most `most`.
     pub(super) fn part(
         self: &Arc<Program>,
         from_ns: i64,
@@ -163,7 +163,7 @@ impl Program {
         }))
     }
 
-    /// This program backwards in time.
+    /// Returns this program backwards in time.
     pub(super) fn reversed(&self) -> Result<Program, ShapeError> {
         match self {
             _ if self.time_ns() == i64::MAX => Err(ShapeError::Endless),
@@ -189,7 +189,7 @@ impl Program {
         }
     }
 
-    /// How long the program lasts; `i64::MAX` means for ever.
+    /// Returns the duration of the program in nanoseconds, or `i64::MAX` if it never ends.
     pub(super) fn time_ns(&self) -> i64 {
         match self {
             Program::Leaf(leaf) => leaf.time_ns(),
@@ -199,7 +199,7 @@ impl Program {
         }
     }
 
-    /// The count of the whole program; if it never ends, the count at which it stops.
+    /// Returns the count of the whole program. If it never ends, returns the count at which it stops.
     pub(super) fn total(&self) -> Fine {
         self.extent().total
     }
@@ -214,7 +214,7 @@ impl Program {
         }
     }
 
-    /// The first nanosecond at which there are `count` slots; `i64::MAX` if never.
+    /// Returns the first nanosecond at which the count is `count`, or `i64::MAX` if it never is.
     pub(super) fn time_of(&self, count: Fine) -> i64 {
         match self {
             _ if count == Fine::ZERO => 0,
@@ -225,7 +225,7 @@ impl Program {
         }
     }
 
-    /// When a rate that stays constant for ever has come to `count`; none for other programs. See
+    /// Returns the time at which a constant rate without end reaches `count`, or `None` for other programs. See
     /// [`Leaf::steady_time_of`].
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {
@@ -234,7 +234,7 @@ impl Program {
         }
     }
 
-    /// The leaf at a moment; none at the end and after it.
+    /// Returns the leaf that applies at a time, or `None` at the end and after it.
     pub(super) fn leaf_at(&self, time_ns: i64) -> Option<Here<'_>> {
         match self {
             _ if time_ns >= self.time_ns() => None,
@@ -250,7 +250,7 @@ impl Program {
         }
     }
 
-    /// The first moment from `time_ns` on at which the rate is not zero; `i64::MAX` if never.
+    /// Returns the first time at or after `time_ns` at which the rate is not zero, or `i64::MAX` if it stays zero.
     pub(super) fn flat_until(&self, time_ns: i64) -> i64 {
         match self {
             _ if time_ns >= self.time_ns() => i64::MAX,
@@ -266,7 +266,7 @@ impl Program {
         }
     }
 
-    /// The highest rate from one moment until another, or until its end.
+    /// Returns the highest rate from one time to another, or to the end, in slots per second.
     pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
         let until_ns = until_ns.min(self.time_ns());
         match self {
@@ -314,7 +314,7 @@ impl Row {
         &self.parts[self.index_at(time_ns)]
     }
 
-    /// The programs from one moment until another, and which part of each.
+    /// Returns the programs from one time to another, and the part of each that lies in this span.
     fn within(
         &self,
         from_ns: i64,
@@ -328,7 +328,7 @@ impl Row {
         })
     }
 
-    /// The part of this row from one moment until another. Parts outside of that are dropped.
+    /// Returns the part of this row from one time to another. Parts outside of this span are dropped.
     fn part(&self, from_ns: i64, until_ns: i64, most: Fine) -> Result<Arc<Program>, ShapeError> {
         let mut row = Row { parts: Vec::new(), extent: Extent::NONE };
         for (program, from_ns, until_ns) in self.within(from_ns, until_ns) {
@@ -354,7 +354,7 @@ impl Row {
         (part.before + part.program.count_at(time_ns - part.start_ns)).min(MOST)
     }
 
-    /// When the row has come to `count`: in the last part before which fewer slots come.
+    /// Returns the time at which the row reaches `count`. It lies in the last part before which the count is lower.
     fn time_of(&self, count: Fine) -> i64 {
         let part = &self.parts[self.parts.partition_point(|part| part.before < count) - 1];
         part.start_ns.saturating_add(part.program.time_of(count - part.before))
@@ -369,7 +369,7 @@ impl Cycle {
         cycle
     }
 
-    /// The part of this cycle from one moment until another, in which the count grows by `total`.
+    /// Returns the part of this cycle from one time to another, in which the count grows by `total`.
     fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Cycle {
         let extent = Extent { time_ns: time_between(from_ns, until_ns), total, ..self.extent };
         Cycle::new(Arc::clone(&self.program), self.round(from_ns).1, extent)
@@ -382,7 +382,8 @@ impl Cycle {
         Ok(Cycle::new(program, from_ns, self.extent))
     }
 
-    /// How many repetitions of the program are complete at a moment, and how much time has passed in the current one.
+    /// Returns how many repetitions of the program are complete at a time, and how much time has passed in the current
+    /// one.
     fn round(&self, time_ns: i64) -> (u64, i64) {
         let passed_ns = self.from_ns.unsigned_abs() + time_ns.unsigned_abs();
         let cycle_ns = self.program.time_ns().unsigned_abs();
@@ -443,7 +444,7 @@ impl Cycle {
     }
 }
 
-/// `times` times the count `total`, at most [`MOST`].
+/// Returns `times` times the count `total`, at most [`MOST`].
 fn repeated(total: Fine, times: u64) -> Fine {
     total.checked_mul(Fine::from(times)).unwrap_or(MOST).min(MOST)
 }

@@ -1,4 +1,4 @@
-//! A rate that rises linearly.
+//! Computes the counts and times of a rate that rises linearly.
 
 use super::trend::Trend;
 use crate::count::{Fine, approximate, hz};
@@ -7,16 +7,18 @@ use crate::count::{Fine, approximate, hz};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rise {
     low: Fine,
-    /// Slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than other fine counts.
+    /// Half of the slope in slots per square nanosecond, with [`GROWTH_BITS`] more fraction bits than other fine
+    /// counts.
     growth: Fine,
-    /// `low` and `growth` to the precision of an `f64`.
+    /// The values of `low` and `growth`, rounded to an `f64`.
     about: (f64, f64),
 }
 
 const GROWTH_BITS: u32 = 64;
 
 impl Rise {
-    /// A rate that rises from `low` to `high`, which is not below `low`, in `time_ns`, which is positive.
+    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
+    /// be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Rise {
         let rise = (high - low + Fine::ONE) << GROWTH_BITS;
         let growth = rise / (Fine::from(time_ns.unsigned_abs()) << 1) + Fine::ONE;
@@ -24,8 +26,8 @@ impl Rise {
         Rise { low, growth, about }
     }
 
-    /// The mean rate of the time that has passed, times that time. Rounded up by less than 3 units
-    /// per nanosecond.
+    /// Returns the count: the mean rate of the time that has passed, multiplied by that time. It is rounded up by less
+    /// than 3 units per nanosecond.
     pub(super) fn count_at(&self, time_ns: u64) -> Fine {
         let time = Fine::from(time_ns);
         let mean = self.low + ((self.growth * time) >> GROWTH_BITS) + Fine::ONE;
@@ -36,14 +38,14 @@ impl Rise {
         hz(self.low + ((self.growth * Fine::from(time_ns)) >> (GROWTH_BITS - 1)))
     }
 
-    /// The largest relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of its three numbers has
-    /// two roundings. In the root these count at most once, once and half as much, because the rate does not fall. The
-    /// steps of the formula, in which nothing cancels, add four. Rounding up the [counts](Fine) adds less than one
-    /// more: a rate at which a slot comes is above 2^-122 slots per nanosecond.
+    /// The maximum relative error of [`time_of`](Rise::time_of): 16 roundings of 2^-53. Each of its three numbers has
+    /// two roundings. In the root these have weights of at most 1, 1 and 1/2, because the rate does not fall. The
+    /// steps of the formula, in which there is no cancellation, add four roundings. Rounding up the [counts](Fine)
+    /// adds less than one more: a rate at which a slot comes is above 2^-122 slots per nanosecond.
     pub(super) const ERROR: f64 = 16.0 * (f64::EPSILON / 2.0);
 
-    /// When about `count` slots have come: the root of `low t + growth t^2 = count`, in the form in which nothing
-    /// cancels.
+    /// Returns the approximate time at which the count is `count`: the root of `low t + growth t^2 = count`, in the
+    /// form without cancellation.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, growth) = self.about;
         2.0 * count / (low + libm::sqrt(low * low + 4.0 * growth * count))
@@ -57,11 +59,11 @@ impl Rise {
         Trend { rate, slope, slope_change: 0.0 }
     }
 
-    /// How long the chord from `time_ns` on stays within 1 ns of the curve.
+    /// Returns how long the chord that begins at `time_ns` stays within 1 ns of the curve.
     ///
-    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the chord
-    /// by at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2 when
-    /// time runs `backwards`. So 1 ns is left at h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
+    /// Let h be the chord's length in time, m its rate, and r' the slope of the rate. The curve deviates from the
+    /// chord by at most r' h^2 / 8 slots, which is r' h^2 / (8 m) in time. The rate m is r + r' h / 2, or r - r' h / 2
+    /// when time runs `backwards`. The deviation is 1 ns when h^2 = 8 r / r' + 4 h, or 8 r / r' - 4 h.
     pub(super) fn straight_for(&self, time_ns: u64, backwards: bool) -> f64 {
         let Trend { rate, slope, .. } = self.trend(time_ns);
         let root = libm::sqrt(4.0 + 8.0 * rate / slope);

@@ -1,4 +1,4 @@
-//! A rate that rises along half a wave.
+//! Computes the counts and times of a rate that rises along half a wave.
 
 use super::trend::Trend;
 use crate::count::{Fine, approximate, hz};
@@ -7,9 +7,9 @@ use std::f64::consts::PI;
 
 /// A rate that rises from `low` by `rise` in `time_ns`, like `(1 - cos x) / 2` for `x` from 0 to pi.
 ///
-/// The count is `low t + rise / 2 (t - sin x / x t)`. Nothing cancels in the last factor when its
-/// series is written as `t z (1 / 3! - z (1 / 5! - ...))`, where `z = x^2`. That is for the first
-/// half; the second one is its mirror image.
+/// The count is `low t + rise / 2 (t - sin x / x t)`. There is no cancellation in the last factor when its series is
+/// written as `t z (1 / 3! - z (1 / 5! - ...))`, where `z = x^2`. This formula is for the first half; the second half
+/// is its mirror image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Swell {
     low: Fine,
@@ -25,7 +25,7 @@ const PI_SQUARED: U256 = U256::from_words(
     0x0856_6a3f_e0d0_a228_6682_2102_53c7_368f,
 );
 
-/// 1 / 3!, 1 / 5!, 1 / 7! and so on, with 124 fraction bits. The terms that are left out are below 2^-124 for x up to
+/// 1 / 3!, 1 / 5!, 1 / 7! and so on, with 124 fraction bits. The sum of the omitted terms is below 2^-124 for x up to
 /// pi / 2.
 const SERIES: [u128; 19] = {
     let mut series = [(1 << 124) / 6; 19];
@@ -39,7 +39,8 @@ const SERIES: [u128; 19] = {
 };
 
 impl Swell {
-    /// A rate that rises from `low` to `high`, which is not below `low`, in `time_ns`, which is positive.
+    /// Returns a rate that rises from `low` to `high` in `time_ns`. `high` must not be below `low`, and `time_ns` must
+    /// be positive.
     pub(super) fn new(low: Fine, high: Fine, time_ns: i64) -> Swell {
         let time_ns = time_ns.unsigned_abs();
         let time = U256::from(time_ns);
@@ -54,7 +55,7 @@ impl Swell {
         self.low * Fine::from(time_ns) + ((waved + ahead) >> 1)
     }
 
-    /// `1 - sin x / x`, with 252 fraction bits, for `x` up to a quarter of a wave.
+    /// Returns `1 - sin x / x` with 252 fraction bits, for `x` up to a quarter of a wave.
     fn flatness(&self, time: U256) -> U256 {
         let z = time * time * self.square;
         let short = z >> 128;
@@ -70,7 +71,8 @@ impl Swell {
         hz(self.low) + hz(self.rise) * sine * sine
     }
 
-    /// The rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave` each nanosecond.
+    /// Returns the rate and its slope: the rate is `low + rise (1 - cos x) / 2`, where `x` grows by `wave` each
+    /// nanosecond.
     pub(super) fn trend(&self, time_ns: u64) -> Trend {
         let (half, wave) = (approximate(self.rise) / 2.0, PI / self.length());
         Trend {
@@ -90,9 +92,9 @@ impl Swell {
         self.time_ns as f64
     }
 
-    /// When about `count` slots have come. The count's curve bends upwards, so Newton's method converges to the root
-    /// from any point after it. The method starts where one term alone would reach the count. One of the terms
-    /// is replaced by a lower bound: `1 - sin x / x >= x^2 / 10`.
+    /// Returns the approximate time at which the count is `count`. The curve of the count bends upwards, so Newton's
+    /// method converges to the root from any point after it. The method starts where one term alone would reach the
+    /// count. One of the terms is replaced by a lower bound: `1 - sin x / x >= x^2 / 10`.
     pub(super) fn time_of(&self, count: f64) -> f64 {
         let (low, half) = (approximate(self.low), approximate(self.rise) / 2.0);
         let wave = PI / self.length();
@@ -112,7 +114,8 @@ impl Swell {
     }
 }
 
-/// `number` times `part`, which has 252 fraction bits and is below 8. Never decreases with `part`.
+/// Returns `number` times `part`, which has 252 fraction bits and is below 8. The result never decreases as `part`
+/// grows.
 fn times(number: U256, part: U256) -> U256 {
     let (n, low_n) = (number >> 128, U256::from(number.low()));
     let (p, low_p) = (part >> 128, U256::from(part.low()));

@@ -1,15 +1,15 @@
-//! Splits the text of a shape into words.
+//! Splits the string of a shape into words.
 
 use super::Level;
 use crate::error::{ShapeError, ShapeSyntaxError, shown};
 use crate::rate::time_ns;
 use std::time::Duration;
 
-/// A word, and its column. The end of the text is an empty word.
+/// A word and its column. The end of the string is an empty word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    /// Where the word begins, in characters; the first one is 1.
+    /// The position at which the word begins, in characters. The first character has position 1.
     pub(super) column: usize,
 }
 
@@ -18,14 +18,14 @@ impl Token<'_> {
         self.text.is_empty()
     }
 
-    /// An error that shows this word, and says what to write instead.
+    /// Returns an error that shows this word, and says what to write instead.
     pub(super) fn error(self, instead: &str) -> ShapeSyntaxError {
         let here =
             if self.is_end() { "the end".to_owned() } else { format!("`{}`", shown(self.text)) };
         ShapeSyntaxError::new(self.column, format!("{here}: {instead}"))
     }
 
-    /// Turns an error of a shape into a syntax error at this word.
+    /// Converts an error of a shape to a syntax error at this word.
     pub(super) fn located<T>(self, result: Result<T, ShapeError>) -> Result<T, ShapeSyntaxError> {
         result.map_err(|error| ShapeSyntaxError::new(self.column, error.to_string()))
     }
@@ -45,15 +45,15 @@ impl Token<'_> {
     }
 }
 
-/// The words of a text, which are taken one by one.
+/// The words of a string that have not been consumed yet.
 #[derive(Debug)]
 pub(super) struct Tokens<'a> {
     rest: &'a str,
     column: usize,
 }
 
-/// Marks that end a word, and are words themselves. Shapes do not contain three dots, but without that mark the last
-/// dot would be the point of `.6/s`.
+/// The marks that end a word, and are words themselves. Shapes do not contain three dots, but without that mark the
+/// last dot would become the decimal point of `.6/s`.
 const MARKS: [&str; 5] = [",", "(", ")", "...", ".."];
 
 impl<'a> Tokens<'a> {
@@ -77,13 +77,13 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Takes the next word if it is `text`.
+    /// Consumes the next word if it is `text`.
     pub(super) fn take_if(&mut self, text: &str) -> Option<Token<'a>> {
         (self.peek().text == text).then(|| self.take())
     }
 }
 
-/// How many bytes there are before a space, a mark or the end.
+/// Returns the number of bytes before the next space or mark, or before the end.
 fn word_length(text: &str) -> usize {
     let ends = |(index, c): &(usize, char)| {
         c.is_whitespace() || MARKS.iter().any(|mark| text[*index..].starts_with(mark))

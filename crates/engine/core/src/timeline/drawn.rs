@@ -1,15 +1,15 @@
-//! Slots that lie unevenly: drawn under the lock, and claimed without it.
+//! Publishes unevenly spaced slots that are drawn under the lock, so that callers can claim them without it.
 //!
-//! A caller that starts a slot under the timeline's lock also draws the slots after it that are due on the same
-//! reading, as many as the reading may serve. Other callers claim these slots one by one, by compare-and-swap of the
-//! shared word, until none is left or the schedule changes.
+//! A caller that starts a slot under the timeline's lock also draws the following slots that are due on the same
+//! reading, up to the number that the reading may serve. Other callers claim these slots one by one, by
+//! compare-and-swap of the shared word, until none is left or the schedule changes.
 //!
 //! # Orderings
 //!
-//! This is a sequence lock without fences, as in [`published`](super::published), with its own sequence. A writer makes
-//! the sequence odd, stores the words with `Release`, and makes the sequence even with `Release`. A reader loads the
-//! sequence, the words, and the sequence again, all but the last with `Acquire`. So all words that it uses are from one
-//! draw.
+//! This is a sequence lock without fences, as in [`published`](super::published), with its own sequence. A writer
+//! makes the sequence odd, stores the words with `Release`, and makes the sequence even with `Release`. A reader loads
+//! the sequence, the words, and the sequence again, all but the last with `Acquire`. All words that it uses are
+//! therefore from one draw.
 //!
 //! After that, the caller checks that the schedule still has the version under which the slots were drawn. If so, they
 //! are valid: the caller claims a slot that was due before any later change.
@@ -26,10 +26,10 @@ pub(super) struct Drawn {
     sequence: AtomicU64,
     /// The version of the schedule under which the slots were drawn.
     version: AtomicU64,
-    /// The position of the first slot, and the position after the last one.
+    /// The position of the first slot. `end` is the position after the last one.
     start: AtomicU64,
     end: AtomicU64,
-    /// The reading of the clock by which the slots are due, in nanoseconds.
+    /// The reading of the clock at which the slots are due, in nanoseconds.
     reading: AtomicU64,
     slots: [Slot; DRAWN],
 }
@@ -37,14 +37,14 @@ pub(super) struct Drawn {
 /// One drawn slot.
 #[derive(Debug)]
 struct Slot {
-    /// When the slot is intended to start, in nanoseconds of the clock.
+    /// The time at which the slot is intended to start, in nanoseconds of the clock.
     intended: AtomicU64,
     /// The slot's number in the whole load.
     number: AtomicU64,
 }
 
 impl Drawn {
-    /// An empty list, with room for slots.
+    /// Creates an empty list.
     pub(super) fn new() -> Drawn {
         let word = || AtomicU64::new(0);
         Drawn {
@@ -57,8 +57,8 @@ impl Drawn {
         }
     }
 
-    /// The grant of the slot at `position`, if it was drawn, and the version for which the grant is valid. The slot
-    /// starts on the reading of the draw, or on the reading `reported` if that is later.
+    /// Returns the grant of the slot at `position`, if it was drawn, and the version for which the grant is valid. The
+    /// actual start of the slot is the reading of the draw, or the reading `reported` if that is later.
     pub(super) fn get(&self, position: u64, reported: u64) -> Option<(Grant, u64)> {
         // Acquire, all but the last: see *Orderings* above. Model: `drawn_slots_are_read_whole`.
         let sequence = self.sequence.load(Acquire);
@@ -75,7 +75,7 @@ impl Drawn {
         is_whole.then(|| (Grant::new(intended, Stamp::new(reading), number), version))
     }
 
-    /// Whether the slot at `position` was drawn under this version. Called under the timeline's lock.
+    /// Returns whether the slot at `position` was drawn under this version. Called under the timeline's lock.
     pub(super) fn has(&self, position: u64, version: u64) -> bool {
         // Relaxed, all: only writers store, and the lock orders them; so no model.
         let start = self.start.load(Relaxed);
@@ -84,8 +84,8 @@ impl Drawn {
     }
 
     /// Publishes drawn slots, the first of which lies at `start`. `slots` yields the intended start and the number of
-    /// each slot. `end` gets the number of slots that were drawn, and returns the position before which they may be
-    /// claimed. Called under the timeline's lock.
+    /// each slot. `end` receives the number of slots that were drawn, and returns the position before which they may
+    /// be claimed. Called under the timeline's lock.
     pub(super) fn write(
         &self,
         version: u64,
@@ -114,7 +114,8 @@ impl Drawn {
     }
 }
 
-/// The index of the slot at `position` among the slots from `start` to `end`; none if it lies outside.
+/// Returns the index of the slot at `position` among the slots from `start` to `end`, or `None` if it lies outside of
+/// them.
 fn index(start: u64, end: u64, position: u64) -> Option<usize> {
     // Unsigned, so that a slot before the start is far after the end.
     let ticks = position.wrapping_sub(start);

@@ -1,7 +1,7 @@
-//! Decisions that are made under the lock.
+//! Makes the decisions that need the timeline's lock.
 //!
-//! One caller at a time reads the clock and takes the earliest free slot. If the slot is due, the policy judges its
-//! start. So starts are judged in the order in which they happen, each by its own reading.
+//! One caller at a time reads the clock and claims the earliest free slot. If the slot is due, the policy judges its
+//! start. Starts are therefore judged in the order in which they happen, each with its own reading.
 
 mod block;
 mod upkeep;
@@ -25,17 +25,17 @@ pub(super) struct Locked {
     is_closed: bool,
     /// Whether the schedule had no slot left for a new caller when it was last published.
     is_finished: bool,
-    /// The revision of the stretch that was published last, or found to be published already; none if there was no
+    /// The revision of the stretch that was published last, or found to be published already. `None` if there was no
     /// stretch. The stretch may have been withdrawn since, so `shows_slot` also checks that it is still published.
     published_revision: Option<u64>,
-    /// How many slots have been skipped.
+    /// The number of slots that have been skipped.
     skipped: u64,
-    /// How many slots had been claimed when `counted_to` was the next position to be claimed.
+    /// The number of slots that had been claimed when `counted_to` was the next position to be claimed.
     claimed: u64,
     counted_to: u64,
     /// The latest reading of the clock that a holder of the lock has made or was given. Under the lock, callers start,
-    /// draw and change nothing at an earlier reading. Only [`upkeep`](Entry::upkeep) may tidy up at an earlier reading:
-    /// its reading was made before the lock was taken.
+    /// draw and change nothing with an earlier reading. Only [`upkeep`](Entry::upkeep) may tidy up with an earlier
+    /// reading: its reading was made before the lock was taken.
     latest_reading: i64,
 }
 
@@ -71,7 +71,7 @@ impl Timeline {
         Entry { timeline: self, locked: self.locked.lock(), wake_ups: WakeUps::default() }
     }
 
-    /// Takes the lock; none while another thread has it.
+    /// Takes the lock. Returns `None` while another thread has it.
     pub(super) fn try_under_lock(&self) -> Option<Entry<'_>> {
         let locked = self.locked.try_lock()?;
         Some(Entry { timeline: self, locked, wake_ups: WakeUps::default() })
@@ -79,8 +79,8 @@ impl Timeline {
 }
 
 impl Attempt {
-    /// Makes the next step of an attempt under the lock: starts the earliest slot that it can have, if that is due;
-    /// otherwise keeps the slot and returns its plan, or refuses.
+    /// Makes the next step of an attempt under the lock. If the earliest slot that the attempt can have is due, starts
+    /// it. Otherwise keeps the slot and returns its plan, or refuses.
     pub(super) fn go_on_guarded(&mut self, entry: &mut Entry<'_>, clock: &dyn Clock) -> Next {
         if let Err(ended) = entry.refuse_if_closed(&mut self.held) {
             return Next::Refuse(ended.into());
@@ -94,7 +94,7 @@ impl Attempt {
 }
 
 impl Entry<'_> {
-    /// Decides the next step of an attempt, at the reading `now`, and publishes the schedule. The timeline is not
+    /// Decides the next step of an attempt at the reading `now`, and publishes the schedule. The timeline must not be
     /// closed.
     fn go_on_at(&mut self, attempt: &mut Attempt, now: i64) -> Next {
         self.locked.schedule.resume_on_use(now);
@@ -104,7 +104,7 @@ impl Entry<'_> {
         if let Some(claimed) = &mut attempt.held {
             self.timeline.held.enter(claimed);
         }
-        // A refusal does not show how late slots are, so after one they are always checked.
+        // A refusal does not show how late slots are, so after a refusal they are always checked.
         let intended = decided.as_ref().map_or(i64::MIN, |plan| plan.intended);
         if Schedule::may_be_out_of_range(intended, now) {
             self.locked.schedule.cut_to_range(self.timeline.next(), now);
@@ -117,8 +117,8 @@ impl Entry<'_> {
         self.next_by(decided, now)
     }
 
-    /// The next step, once the schedule is published. `decided` is the result of [`decide`](Entry::decide) at the
-    /// reading `now`.
+    /// Returns the next step after the schedule has been published. `decided` is the result of
+    /// [`decide`](Entry::decide) at the reading `now`.
     fn next_by(&mut self, decided: Result<Plan, Refused>, now: i64) -> Next {
         match decided {
             Err(refused) => Next::Refuse(refused),
@@ -131,8 +131,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Takes the earliest slot that the attempt can have, and returns its plan. If the slot is due, it starts, and the
-    /// attempt holds nothing any more. Otherwise the attempt holds it. Skips slots that are too late.
+    /// Claims the earliest slot that the attempt can have, and returns its plan. If the slot is due, it starts, and
+    /// the attempt no longer holds a slot. Otherwise the attempt holds it. Skips slots that are too late.
     fn decide(&mut self, attempt: &mut Attempt, now: i64) -> Result<Plan, Refused> {
         loop {
             self.prefer_returned(attempt);
@@ -145,7 +145,7 @@ impl Entry<'_> {
                 return Err(refused);
             }
             attempt.held = held.or_else(|| self.take(position, attempt.slots));
-            // If nothing could be taken, another thread has claimed that slot meanwhile.
+            // If no slot could be claimed, another thread has just claimed that slot.
             let Some(claimed) = attempt.held else { continue };
             if !plan.is_due() {
                 return Ok(plan);
@@ -159,8 +159,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Refuses an attempt whose last slot lies after the end, one that would take a row too far ahead, and one
-    /// whose slot is due neither now nor by its deadline.
+    /// Refuses an attempt whose last slot lies after the end, one that would claim a row too far ahead, and one whose
+    /// slot is due neither now nor by its deadline.
     fn check_plan(&self, attempt: &Attempt, plan: &Plan) -> Result<(), Refused> {
         if self.locked.schedule.ends_before(before(after(plan.position, attempt.slots))) {
             return Err(Refused::Finished);
@@ -181,15 +181,15 @@ impl Entry<'_> {
         Err(Ended::Closed)
     }
 
-    /// The clock's reading, or the latest one under the lock if that is later.
+    /// Returns the clock's reading, or the latest one under the lock if that is later.
     fn now(&mut self, clock: &dyn Clock) -> i64 {
         let now = self.timeline.now(clock).signed();
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.locked.latest_reading
     }
 
-    /// The plan for the slot at `position`. Its version is not filled in, because the schedule may still have to be
-    /// published. When the slot is due does not depend on `now`.
+    /// Returns the plan for the slot at `position`. Its version is not filled in, because the schedule may still have
+    /// to be published. The due time of the slot does not depend on `now`.
     fn plan(&self, position: u64, now: i64) -> Plan {
         let schedule = &self.locked.schedule;
         let release = match schedule.release(position) {
@@ -215,14 +215,14 @@ impl Entry<'_> {
         }
     }
 
-    /// The position of the slot, or the row of slots, that the next caller would get. A row is never made of slots
-    /// that were given back.
+    /// Returns the position of the slot, or of the row of slots, that the next caller would get. A row never contains
+    /// slots that were given back.
     fn offered(&self, slots: u64) -> u64 {
         let returned = self.locked.returned.earliest().filter(|_| slots == 1);
         returned.unwrap_or_else(|| self.timeline.next())
     }
 
-    /// Takes the slots that [`offered`](Entry::offered) returned; none if another thread has taken them.
+    /// Claims the slots that [`offered`](Entry::offered) returned. Returns `None` if another thread has claimed them.
     fn take(&mut self, position: u64, slots: u64) -> Option<Claimed> {
         let claimed = Claimed::new(position, slots);
         if slots == 1 && self.locked.returned.earliest() == Some(position) {
@@ -232,12 +232,12 @@ impl Entry<'_> {
         self.timeline.exchange(position, claimed.end()).then_some(claimed)
     }
 
-    /// Whether `position` lies farther ahead of the schedule than the range of positions.
+    /// Returns whether `position` lies farther ahead of the schedule than the range of positions.
     fn is_too_far(&self, position: u64) -> bool {
         ticks_between(self.locked.schedule.reached(self.locked.latest_reading), position) > RANGE
     }
 
-    /// Takes the next `slots` slots in a row under the lock, due or not, and publishes the schedule.
+    /// Claims the next `slots` slots in a row under the lock, due or not, and publishes the schedule.
     pub(super) fn claim(&mut self, slots: u64, clock: &dyn Clock) -> Result<Claimed, Refused> {
         self.refuse_if_closed(&mut None)?;
         let now = self.now(clock);
@@ -269,13 +269,13 @@ impl Entry<'_> {
         Ok(claimed)
     }
 
-    /// Whether no slot is left for a new caller.
+    /// Returns whether no slot is left for a new caller.
     pub(super) fn is_finished(&self) -> bool {
         self.locked.schedule.ends_before(self.offered(1))
     }
 
-    /// The due time of the slot that a new caller would get after `slots` others were taken; `i64::MAX` while paused,
-    /// and for a slot that is not known yet or never comes.
+    /// Returns the due time of the slot that a new caller would get after `slots` others were claimed. It is
+    /// `i64::MAX` while the pacer is paused, and for a slot that is not known yet or never comes.
     pub(super) fn due_after(&self, slots: u64) -> Result<i64, Ended> {
         let returned = &self.locked.returned;
         let behind = || after(self.timeline.next(), slots - returned.slots());
@@ -284,14 +284,15 @@ impl Entry<'_> {
         Ok(self.plan(position, 0).due)
     }
 
-    /// The due time of the row of `slots` slots that the next caller would get; `i64::MAX` while paused.
+    /// Returns the due time of the row of `slots` slots that the next caller would get. It is `i64::MAX` while the
+    /// pacer is paused.
     pub(super) fn row_due(&self, slots: u64) -> Result<i64, Ended> {
         let position = self.offered(slots);
         self.check_end(before(after(position, slots)))?;
         Ok(self.plan(position, 0).due)
     }
 
-    /// Refuses if the slot at `position` can't start any more.
+    /// Refuses if the slot at `position` can no longer start.
     fn check_end(&self, position: u64) -> Result<(), Ended> {
         match &*self.locked {
             locked if locked.is_closed => Err(Ended::Closed),
@@ -300,8 +301,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Exchanges the slot that an attempt holds for an earlier one that was given back, if there is one, unless the
-    /// attempt is fixed on its slot.
+    /// Exchanges the slot that an attempt holds for an earlier one that was given back, if there is one and the
+    /// attempt is not fixed on its slot.
     fn prefer_returned(&mut self, attempt: &mut Attempt) {
         if let Some(claimed) = &mut attempt.held
             && !attempt.is_fixed
@@ -347,8 +348,8 @@ impl Entry<'_> {
         self.publish(self.locked.latest_reading);
     }
 
-    /// Makes slots that were claimed free again. If they were the last ones claimed, the word moves back before them;
-    /// otherwise they are kept to be handed out again. Does not publish.
+    /// Makes claimed slots free again. If they were the last ones claimed, the word moves back to the first of them.
+    /// Otherwise they are stored, to be handed out again. Does not publish.
     fn make_free(&mut self, claimed: &Claimed) {
         self.timeline.held.leave(claimed);
         if self.unclaim(claimed.position, claimed.end()) {
@@ -362,20 +363,20 @@ impl Entry<'_> {
             return;
         }
         self.locked.returned.put(claimed.position, claimed.end());
-        // This comes before the sleepers are read, so that a caller that is about to sleep looks again.
+        // This comes before the sleepers are read, so that a caller that is about to sleep checks the schedule again.
         self.timeline.published.withdraw();
         self.wake_ups.and(self.timeline.sleepers.latest_behind(claimed.position, claimed.slots));
     }
 
     /// Moves the word back from `end` to `start`. Returns false and does not change the word if slots after `end` have
-    /// been claimed, or if a slot from `start` on counts as started.
+    /// been claimed, or if the slot at `start` or a later one counts as started.
     fn unclaim(&mut self, start: u64, end: u64) -> bool {
         // A start at or after `start` may have moved slots.
         if !self.locked.schedule.is_unsettled(start) {
             return false;
         }
-        // The slot's next owner must not start on the reading at which the slot was first seen to be due: its wait time
-        // would be too short. So the published state must no longer show the slot as due.
+        // The slot's next owner must not start with the reading at which the slot was first seen to be due: its wait
+        // time would be too short. The published state must therefore no longer show the slot as due.
         let version = self.timeline.version();
         let is_drawn = self.timeline.drawn.as_ref().is_some_and(|drawn| drawn.has(start, version));
         if is_drawn || self.timeline.published.is_known_due(start) {
@@ -386,7 +387,7 @@ impl Entry<'_> {
 
     /// Changes the schedule in one step, publishes it, and wakes the sleepers whose slots the change moves.
     pub(super) fn change(&mut self, clock: &dyn Clock, edit: impl FnOnce(&mut Schedule, i64)) {
-        // This comes before the clock is read, so that nothing starts by the old schedule on a later reading.
+        // This comes before the clock is read, so that no slot starts by the old schedule with a later reading.
         self.timeline.published.withdraw();
         let now = self.now(clock);
         let next = self.timeline.next();
@@ -400,10 +401,10 @@ impl Entry<'_> {
         self.publish_keeping_pace(now);
     }
 
-    /// Wakes the sleepers that may start earlier than they planned, those that can't start by their deadlines any more,
+    /// Wakes the sleepers that may start earlier than they planned, those that can no longer start by their deadlines,
     /// and those whose slots are now after the end. While the pacer is paused, wakes only the last group.
     fn wake_moved(&mut self) {
-        // This comes before the sleepers are read, so that a caller that is about to sleep looks again.
+        // This comes before the sleepers are read, so that a caller that is about to sleep checks the schedule again.
         self.timeline.published.withdraw();
         let schedule = &self.locked.schedule;
         let ends_before = |position| schedule.ends_before(position);
@@ -417,7 +418,7 @@ impl Entry<'_> {
         });
     }
 
-    /// Stops all starts from now on, and wakes all sleepers, so that they return.
+    /// Stops all further starts, and wakes all sleepers, so that they return.
     pub(super) fn close(&mut self, clock: &dyn Clock) {
         let now = self.now(clock);
         self.locked.is_closed = true;
@@ -430,7 +431,7 @@ impl Entry<'_> {
         Ok(self.plan(claimed.position, 0).release)
     }
 
-    /// The plan for the claimed slots, by the version that is published.
+    /// Returns the plan for the claimed slots, by the version that is published.
     pub(super) fn plan_of(&mut self, claimed: &Claimed, clock: &dyn Clock) -> Result<Plan, Ended> {
         self.check_end(before(claimed.end()))?;
         let now = self.now(clock);
@@ -441,7 +442,7 @@ impl Entry<'_> {
         &self.locked.schedule
     }
 
-    /// The average distance between slots, and the lateness that the policy tolerates.
+    /// Returns the average time between slots, and the lateness that the policy tolerates.
     pub(super) fn spacing(&self) -> Spacing {
         let schedule = &self.locked.schedule;
         let interval_ns = schedule.interval_ns(self.timeline.next(), self.locked.latest_reading);

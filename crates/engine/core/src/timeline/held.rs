@@ -1,12 +1,12 @@
-//! Records which slots callers *hold*: slots that are taken, and neither started nor given back. The schedule keeps the
-//! pieces on which held slots lie.
+//! Records which slots callers *hold*: slots that are claimed, and neither started nor given back. The schedule keeps
+//! the pieces on which held slots lie.
 //!
-//! A slot that is taken under the timeline's lock, and does not start at once, is entered here under that lock. Where
-//! slots are taken without that lock, these are entered: the slot of a `Claim`, the slot of a `Poller` that polled
-//! before it was due, and the run of a lane. (In this file a block is a run, too. A lane starts the first slot of a run
-//! at once, so a run of one slot is not entered.) A caller that sleeps in an open loop is recorded by the sleepers
-//! instead. While it spins or yields, and for a moment between its claim and its sleep, and between its sleep and its
-//! start, its slot is recorded nowhere. For such slots the schedule keeps its last pieces.
+//! A slot that is claimed under the timeline's lock, and does not start at once, is registered here under that lock.
+//! Where slots are claimed without that lock, these are registered: the slot of a `Claim`, the slot of a `Poller` that
+//! polled before it was due, and the run of a lane. (In this file a block is a run, too. A lane starts the first slot
+//! of a run at once, so a run of one slot is not registered.) A caller that sleeps in an open loop is recorded by the
+//! sleepers instead. While it spins or yields, and for a moment between its claim and its sleep, and between its sleep
+//! and its start, its slot is not recorded at all. For such slots the schedule keeps its last pieces.
 
 use super::attempt::Claimed;
 use crate::position::{REACH, earlier, last_up_to, ticks_between};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 /// The slots that callers hold.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// The range of each holder: from the position of its first slot to the position after its last one. No slot has
+    /// The range of each holder, from the position of its first slot to the position after its last one. No slot has
     /// two holders.
     ranges: Mutex<BTreeMap<u64, u64>>,
     lanes: Mutex<Lanes>,
@@ -32,11 +32,11 @@ pub(crate) struct LaneRun(Mutex<Option<(u64, u64)>>);
 #[derive(Debug)]
 struct Lanes {
     all: Vec<Weak<LaneRun>>,
-    /// Whether lanes are allowed to take runs.
+    /// Whether lanes are allowed to claim runs.
     runs_allowed: bool,
     /// Whether any lane may have a run. When runs are no longer allowed, this stays set until no lane has a run. While
-    /// this is not set, the lanes need not be asked. (A lane that takes a run just then gives it back at once, because
-    /// the version has changed.)
+    /// it is not set, the lanes need not be checked. (A lane that claims a run at that time gives it back at once,
+    /// because the version has changed.)
     runs_possible: bool,
 }
 
@@ -53,7 +53,7 @@ impl Held {
         Held { ranges: Mutex::new(BTreeMap::new()), lanes: Mutex::new(lanes) }
     }
 
-    /// Enters these slots, unless they are entered already.
+    /// Registers these slots, unless they are registered already.
     pub(super) fn enter(&self, claimed: &mut Claimed) {
         if !claimed.is_entered {
             self.ranges.lock().insert(claimed.position, claimed.end());
@@ -62,14 +62,14 @@ impl Held {
     }
 
     /// Removes these slots. Called when they start, or under the timeline's lock before they are given back, because
-    /// their next holder enters them again.
+    /// their next holder registers them again.
     pub(super) fn leave(&self, claimed: &Claimed) {
         if claimed.is_entered {
             self.ranges.lock().remove(&claimed.position);
         }
     }
 
-    /// Adds a lane, and returns the place of its run.
+    /// Adds a lane, and returns the shared cell that stores its run.
     pub(super) fn lane(&self) -> Arc<LaneRun> {
         let run = Arc::new(LaneRun(Mutex::new(None)));
         let mut lanes = self.lanes.lock();
@@ -78,14 +78,14 @@ impl Held {
         run
     }
 
-    /// Sets whether lanes may take runs from now on.
+    /// Sets whether lanes may claim runs.
     pub(super) fn allow_runs(&self, runs_allowed: bool) {
         let mut lanes = self.lanes.lock();
         lanes.runs_allowed = runs_allowed;
         lanes.runs_possible |= runs_allowed;
     }
 
-    /// The earliest slot that is held.
+    /// Returns the earliest slot that is held.
     pub(super) fn earliest(&self) -> Option<u64> {
         let in_a_run = self.lanes.lock().runs().map(|(start, _)| start).reduce(earlier);
         let ranges = self.ranges.lock();
@@ -97,8 +97,8 @@ impl Held {
         Some(in_a_run.map_or(first, |run| earlier(run, first)))
     }
 
-    /// Whether a slot between these positions is held. A range that ends at `from` counts, too: at worst a piece of the
-    /// schedule is kept longer than needed.
+    /// Returns whether a slot between these positions is held. A range that ends at `from` also counts: at worst a
+    /// piece of the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let last = last_up_to(&self.ranges.lock(), to).map(|(_, &end)| end);
         last.is_some_and(|end| ticks_between(from, end) >= 0) || self.lanes.lock().ask(from, to)
@@ -106,8 +106,8 @@ impl Held {
 }
 
 impl Lanes {
-    /// Whether a lane has a run with a slot between these positions. The lanes are not asked if it is known that no
-    /// lane has a run. When they are asked, records whether they have to be asked again.
+    /// Returns whether a lane has a run with a slot between these positions. The lanes are not checked if it is known
+    /// that no lane has a run. When they are checked, records whether they have to be checked again.
     fn ask(&mut self, from: u64, to: u64) -> bool {
         if !self.runs_possible {
             return false;
@@ -117,7 +117,7 @@ impl Lanes {
         self.runs().any(meets)
     }
 
-    /// The runs that lanes have.
+    /// Returns the runs that lanes have.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
         self.all.iter().filter_map(|lane| *lane.upgrade()?.0.lock())
     }
@@ -186,7 +186,7 @@ mod tests {
         assert!(!held.lanes.lock().runs_possible, "nobody is asked any more");
     }
 
-    /// 1000 per second from the clock's origin on; slot 0 has started, and the rate has changed.
+    /// Returns a timeline with 1000 slots per second. Slot 0 has started, and the rate has changed.
     fn timeline(strictness: Strictness) -> (Timeline, ManualClock) {
         let load = Load::Rate("1k/s".parse().unwrap());
         let slots = Slots::new(&Arrivals::even(), Shard::whole());
@@ -197,16 +197,16 @@ mod tests {
         (timeline, clock)
     }
 
-    /// The rate changes, and all that is due starts.
+    /// Changes the rate, and starts all slots that are due.
     fn change(timeline: &Timeline, clock: &ManualClock, rate: &str) {
         let rate = rate.parse().unwrap();
         timeline.change(clock, |schedule, now| schedule.set_rate(rate, now));
         while let Next::Start(_) = timeline.go_on(&mut Attempt::if_due(1), clock) {}
     }
 
-    /// A caller holds slot 1, which is due at 2 ms, over some hundred changes 10 ms apart. The caller's slot is
-    /// recorded where starts are judged, and in an open loop while the caller sleeps. If the system stops the caller
-    /// before it sleeps, its slot counts as later than it was, and is still due.
+    /// Checks a caller that holds slot 1, which is due at 2 ms, during several hundred changes that are 10 ms apart.
+    /// The caller's slot is recorded where starts are judged, and in an open loop while the caller sleeps. If the
+    /// system stops the caller before it sleeps, its slot counts as later than it was, and is still due.
     #[test]
     fn a_caller_that_is_held_back_never_gets_too_long_a_wait_time() {
         let (average, strict) = (Strictness::AVERAGE, Strictness::STRICT);
@@ -234,14 +234,15 @@ mod tests {
                 panic!("it is due")
             };
             let wait_ms = grant.wait_nanos() / 1_000_000;
-            // For a slot that is recorded nowhere, only the last 32 changes are remembered.
+            // For a slot that is not recorded at all, only the last 32 changes are kept.
             let truth_ms = 20 * u64::try_from(changes).unwrap() - 2;
             assert!(if is_known { wait_ms == truth_ms } else { wait_ms < truth_ms });
             assert!(wait_ms >= 310, "{wait_ms}");
         }
     }
 
-    /// No slot is recorded as held once a caller has started or given back the slots that it took, in whatever way.
+    /// Checks that no slot is recorded as held after a caller has started or given back the slots that it claimed in
+    /// any way.
     #[test]
     fn slots_that_have_started_or_come_back_are_not_held() {
         let uses: [fn(&Pacer, &ManualClock); 8] = [

@@ -1,4 +1,4 @@
-//! Claims and starts slots without the lock, in an open loop, in which no start moves another.
+//! Claims and starts slots without the lock, in an open loop, in which no start moves another slot.
 
 use super::attempt::AskLock;
 use super::window::{Run, Snapshot};
@@ -8,13 +8,13 @@ use crate::release::Release;
 use crate::{Clock, Grant};
 use std::ops::Range;
 
-/// The lock's counts are brought up to date about this often while slots are claimed without it.
+/// The approximate interval at which the lock's counts are updated while slots are claimed without it.
 const UPKEEP_NS: i64 = 10_000_000;
 
 impl Attempt {
     /// Starts the slot that is held, after a pause by this plan that ended at the reading `now`. This is the shortest
-    /// path, because a caller that paused for an exact moment wants to start then. Returns the attempt if the plan is
-    /// outdated, the slot is not due yet, or the decision needs the lock.
+    /// path, because a caller that paused until an exact time wants to start at that time. Returns the attempt if the
+    /// plan is outdated, the slot is not due yet, or the decision needs the lock.
     #[inline]
     pub(crate) fn start_planned(
         self,
@@ -29,8 +29,9 @@ impl Attempt {
         Ok(timeline.grant(&Plan { now, ..*plan }))
     }
 
-    /// Makes the next step of an attempt without the lock, with the slot that is held or otherwise the next one. Starts
-    /// it if it is due; refuses if it can't start by the deadline; otherwise keeps it and returns the plan.
+    /// Makes the next step of an attempt without the lock, with the slot that is held or otherwise the next one.
+    /// Starts the slot if it is due, and refuses if it can't start by the deadline. Otherwise keeps the slot and
+    /// returns its plan.
     pub(super) fn go_on_open(
         &mut self,
         timeline: &Timeline,
@@ -51,11 +52,11 @@ impl Attempt {
             if self.held.is_some() || timeline.exchange(position, after(position, 1)) {
                 return Ok(self.follow_open(timeline, &snapshot, plan));
             }
-            // Another thread has claimed that slot meanwhile.
+            // Another thread has just claimed that slot.
         }
     }
 
-    /// Starts the slot of this plan, which the caller has claimed, if it is due; otherwise keeps it.
+    /// Starts the slot of this plan, which the caller has claimed, if it is due. Otherwise keeps it.
     #[inline]
     fn follow_open(&mut self, timeline: &Timeline, snapshot: &Snapshot, plan: Plan) -> Next {
         let claimed = self.held.get_or_insert(Claimed::new(plan.position, 1));
@@ -81,7 +82,7 @@ impl Attempt {
 }
 
 impl Timeline {
-    /// Starts the claimed slot, at the reading `now`.
+    /// Starts the claimed slot at the reading `now`.
     #[inline]
     fn start_open(&self, claimed: &Claimed, snapshot: &Snapshot, now: i64) {
         self.held.leave(claimed);
@@ -90,21 +91,21 @@ impl Timeline {
     }
 
     /// Keeps the claimed slot, which is not due yet, until its caller comes back. If the caller is fixed on its slot,
-    /// it may come back without having slept, so the slot is entered as held. The slots of other callers, which sleep,
-    /// are recorded by the sleepers.
+    /// it may come back without having slept, so the slot is registered as held. The slots of other callers, which
+    /// sleep, are recorded by the sleepers.
     #[inline]
     fn keep_open(&self, claimed: &mut Claimed, is_fixed: bool, plan: &Plan) {
         if is_fixed {
             self.held.enter(claimed);
         }
         self.published.report_at(claimed.end(), plan.now);
-        // The upkeep up to the start is done here, where there is time, and not at the start.
+        // The upkeep up to the start is done now, while there is time, and not at the start.
         self.upkeep(plan.due.saturating_sub(plan.interval_ns)..plan.due, plan.now);
     }
 
-    /// A reading of the clock that belongs to this snapshot: the one that ended the pause, if the pause was planned
-    /// under the snapshot's version, and a new one otherwise. None if the schedule changes meanwhile, because then
-    /// the reading may belong to the newer schedule.
+    /// Returns a reading of the clock that belongs to this snapshot: the one that ended the pause, if the pause was
+    /// planned under the snapshot's version, and a new one otherwise. Returns `None` if the schedule has changed by
+    /// then, because then the reading may belong to the newer schedule.
     fn reading(
         &self,
         snapshot: &Snapshot,
@@ -120,9 +121,9 @@ impl Timeline {
         (self.version() == snapshot.version).then_some(now)
     }
 
-    /// Claims slots that are due and lie evenly for a lane: as many as the lane takes while a reading of the clock is
-    /// young, and at least one. Returns them and that reading. None if no slot is due, the first one lies at the
-    /// anchor, or the decision needs the lock.
+    /// Claims evenly spaced slots that are due for a lane. Their number is at least one, and no more than the lane
+    /// starts while a reading of the clock is young. Returns the slots and that reading. Returns `None` if no slot is
+    /// due, the first one lies at the anchor, or the decision needs the lock.
     pub(crate) fn claim_run(
         &self,
         pace: Pace,
@@ -151,9 +152,9 @@ impl Timeline {
         }
     }
 
-    /// Brings the lock's counts up to date if `passed` crosses from one span of [`UPKEEP_NS`] into the next. `passed`
-    /// is the time since the last reading; for a slot that is kept, it is the interval that ends when the slot is due.
-    /// The intervals of all callers together cover all time, so usually some caller does the upkeep once per span. Does
+    /// Updates the lock's counts if `passed` crosses from one span of [`UPKEEP_NS`] into the next. `passed` is the
+    /// time since the last reading. For a slot that is kept, it is the interval that ends when the slot is due. The
+    /// intervals of all callers together cover all time, so usually one caller does the upkeep once per span. Does
     /// nothing if another thread has the lock: the counts can wait.
     fn upkeep(&self, passed: Range<i64>, now: i64) {
         if passed.start / UPKEEP_NS != passed.end / UPKEEP_NS
@@ -163,8 +164,8 @@ impl Timeline {
         }
     }
 
-    /// The plan for the slot at `position`, at the reading `now`. None if the slot is not on this snapshot's stretch,
-    /// or is late by more than the range of positions.
+    /// Returns the plan for the slot at `position` at the reading `now`. Returns `None` if the slot is not on this
+    /// snapshot's stretch, or is late by more than the range of positions.
     #[inline]
     fn plan_open(&self, snapshot: &Snapshot, position: u64, now: i64) -> Option<Plan> {
         let intended = snapshot.intended_within(position, now)?;

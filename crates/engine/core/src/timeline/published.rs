@@ -1,9 +1,9 @@
-//! The part of the schedule that callers read without the lock: the stretch on which the next slots lie, and the first
-//! slot that is not known to be due.
+//! Publishes the part of the schedule that callers read without the lock: the stretch on which the next slots lie, and
+//! the first slot that is not known to be due.
 //!
 //! A *state*, with or without a stretch, is written under the timeline's lock. Readers load the *version*, the words,
-//! and the version again, so that they have read one state and not a mixture of two. The cold path reads a
-//! [`Snapshot`], the hot path a [`Window`].
+//! and the version again, so that they read one state and not a mixture of two. The cold path reads a [`Snapshot`],
+//! the hot path a [`Window`].
 //!
 //! # Orderings
 //!
@@ -13,29 +13,31 @@
 //! `Acquire`, except for the last load.
 //!
 //! * If a word was read from a newer writer, the `Release`/`Acquire` pair of that word makes the writer's first store
-//!   visible to the reader's last load, which then differs from the first.
+//!   visible to the reader's last load, whose result then differs from that of the first load.
 //! * If all words are older than the next writer, they are those that the `Acquire` of the first load made visible.
 //!
-//! The version counts states in 47 bits. At half a million states a second the count wraps around after almost 9 years.
-//! So the two loads see the same state or different numbers, unless a thread is halted for years between them.
+//! The version counts states with 47 bits. At half a million states per second, the count wraps around after almost 9
+//! years. The two loads therefore return the same state or different numbers, unless a thread is halted for years
+//! between them.
 //!
 //! # The horizon
 //!
-//! The horizon is the first slot that is not known to be due; in a new state, the first slot after the anchor. The
-//! horizon also moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted while
-//! it has the lock would make every other thread read the clock until it runs again. Within a state the horizon only
-//! moves forwards, by compare-and-swap. `reading` and `claimed`, which record when the clock was read and how far
-//! claims had come at that reading, move before the horizon does. A thread that reads the new horizon, with `Acquire`,
-//! gets them or later ones, so no grant is stamped with a moment before its slot was known to be due.
+//! The horizon is the first slot that is not known to be due. In a new state it is the first slot after the anchor.
+//! The horizon also moves without the lock, as long as the state stays the same. Otherwise a thread that is preempted
+//! while it has the lock would make every other thread read the clock until it runs again. Within a state the horizon
+//! only moves forwards, by compare-and-swap. `reading` and `claimed`, which record when the clock was read and which
+//! position claims had reached at that reading, move before the horizon does. A thread that reads the new horizon,
+//! with `Acquire`, gets these values or later ones, so no grant is stamped with a time before its slot was known to be
+//! due.
 //!
-//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that was
-//! made in an earlier state moves nothing. A thread that moves the horizon loads it, then checks that its own state is
-//! still the current one, by all 47 bits, and then moves exactly the word that it loaded.
+//! The lowest 16 bits of the horizon are a *tag*, from the number of its state, so that a reading of the clock that
+//! was made in an earlier state does not move the horizon. A thread that moves the horizon loads it, then checks with
+//! all 47 bits that its own state is still the current one, and then moves exactly the word that it loaded.
 //!
 //! The tag repeats after 65 536 states. A thread that is halted before the last of these steps for exactly this many
 //! states (or a multiple), and then finds the same horizon, moves the horizon of a newer state. No slot starts early
 //! because of that: slots that were due before a change of the schedule stay due, unless a late policy forfeits time in
-//! between. If slots that came back caused the changes of state, the wait time of a slot may be too short.
+//! between. If slots that were given back caused the changes of state, the wait time of a slot may be too short.
 
 use super::reading;
 use super::window::{BentWindow, Formula, Snapshot, Window};
@@ -45,38 +47,38 @@ use crate::schedule::{Line, Numbering, Stretch};
 use crate::sync::{Acquire, AtomicU64, Relaxed, Release};
 use crossbeam_utils::CachePadded;
 
-/// The bits of a version that are the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six bits of a
-/// byte.
+/// The bits of a version that contain the [`shifts`](Scale::shifts) of the stretch's scale, each in the low six bits
+/// of a byte.
 const SHIFTS: u64 = 0x3f3f;
-/// Set while a writer is storing.
+/// The bit that is set while a writer is storing.
 const BUSY: u64 = 1 << 6;
-/// Set if the stretch begins a tick before its anchor, so that a slot at its anchor lies on it.
+/// The bit that is set if the stretch begins a tick before its anchor, so that a slot at its anchor lies on it.
 const WITH_ANCHOR: u64 = 1 << 7;
-/// Set if no stretch is published and the pacer is not closed: [`State::Guarded`], or with [`DRAWABLE`]
-/// [`State::Uneven`].
+/// The bit that is set if no stretch is published and the pacer is not closed: the state is [`State::Guarded`], or
+/// with [`DRAWABLE`] [`State::Uneven`].
 const WITHOUT_STRETCH: u64 = 1 << 14;
-/// Set if the pacer is closed: nothing starts any more.
+/// The bit that is set if the pacer is closed: no more operations start.
 const CLOSED: u64 = 1 << 15;
-/// Set if the stretch is bent.
+/// The bit that is set if the stretch is bent.
 const BENT: u64 = 1 << 16;
-/// Set together with [`WITHOUT_STRETCH`] if slots may be drawn, because the next slot lies on no line and no start
-/// moves another. The bit is one of [`SHIFTS`], which are not needed without a stretch.
+/// The bit that is set together with [`WITHOUT_STRETCH`] if slots may be drawn, because the next slot lies on no line
+/// and no start moves another slot. The bit is one of [`SHIFTS`], which are not needed without a stretch.
 const DRAWABLE: u64 = 1;
 /// The bits of [`State::Uneven`].
 const UNEVEN: u64 = WITHOUT_STRETCH | DRAWABLE;
-/// The lowest of the bits that count the states. They lie above all others.
+/// The lowest of the bits that count the states. These bits lie above all others.
 const STATE: u64 = 1 << 17;
 
-/// If one of these bits is set, the state is not [`State::Open`], or a writer is at work.
+/// The bits of which one is set if the state is not [`State::Open`], or a writer is at work.
 const NOT_OPEN: u64 = BUSY | WITHOUT_STRETCH | CLOSED;
 
-/// The bits of a horizon that are its tag. A slot's position has zeros there.
+/// The bits of a horizon that are its tag. In a slot's position these bits are zero.
 const TAG: u64 = SLOT - 1;
 
 /// The words that callers read without the lock.
 #[derive(Debug)]
 pub(super) struct Published {
-    /// The version of the schedule, which changes with every write. Its lower bits hold some of the data of the
+    /// The version of the schedule, which changes with every write. Its lower bits contain some of the data of the
     /// stretch, so that readers load one word less.
     version: CachePadded<AtomicU64>,
     hot: CachePadded<Hot>,
@@ -90,9 +92,9 @@ struct Hot {
     horizon: AtomicU64,
     /// The latest reading of the clock that any thread has reported, in nanoseconds.
     reading: AtomicU64,
-    /// The first position that had not been claimed when the clock was read.
+    /// The next position to be claimed, as it was when the clock was read.
     claimed: AtomicU64,
-    /// One nanosecond after the time of the stretch's anchor (the bits of an `i64`).
+    /// The time of the stretch's anchor plus one nanosecond (the bits of an `i64`).
     time: AtomicU64,
     /// The position of the stretch's anchor.
     anchor: AtomicU64,
@@ -102,11 +104,11 @@ struct Hot {
     base: AtomicU64,
     /// The `stride` of the stretch's [`Numbering`].
     stride: AtomicU64,
-    /// The last position of the stretch. The hot path does not need it, so it comes after the words above, on
-    /// another cache line.
+    /// The last position of the stretch. The hot path does not need it, so it comes after the words above, on another
+    /// cache line.
     ends_at: AtomicU64,
-    /// The [`bend`](Stretch::bend) of the stretch (the bits of an `i64`), which the hot path needs only if
-    /// there is one.
+    /// The [`bend`](Stretch::bend) of the stretch (the bits of an `i64`). The hot path needs it only if the stretch is
+    /// bent.
     bend: AtomicU64,
 }
 
@@ -115,18 +117,17 @@ struct Hot {
 pub(super) enum State {
     /// Slots on this stretch may be claimed and started without the lock.
     Open(Stretch),
-    /// The next slot lies on no line: slots lie unevenly there, are not known yet or never come, or the slot lies on a
-    /// piece that was forgotten. No start moves another. Under an arrival process slots are drawn under the lock, and
-    /// may then be claimed without it.
+    /// The next slot lies on no line: slots are unevenly spaced, are not known yet or never come, or the slot lies on
+    /// a piece that was dropped. No start moves another slot. Under an arrival process slots are drawn under the lock,
+    /// and may then be claimed without it.
     Uneven,
-    /// Everything is decided under the lock.
+    /// Every claim and start is decided under the lock.
     Guarded,
-    /// The pacer is closed: nothing starts any more.
+    /// The pacer is closed: no more operations start.
     Closed,
 }
 
-/// A reading of the clock that was reported, and the position up to which slots had been claimed
-/// then.
+/// A reading of the clock that was reported, and the position up to which slots had been claimed at that reading.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastReading {
     reading: i64,
@@ -134,7 +135,8 @@ pub(super) struct LastReading {
 }
 
 impl Published {
-    /// A state without any stretch: all callers have to take the lock, until the first [`write`](Published::write).
+    /// Creates a state without any stretch: all callers have to take the lock, until the first
+    /// [`write`](Published::write).
     pub(super) fn new() -> Published {
         let word = |value| AtomicU64::new(value);
         let hot = Hot {
@@ -152,7 +154,7 @@ impl Published {
         Published { version: CachePadded::new(word(WITHOUT_STRETCH)), hot: CachePadded::new(hot) }
     }
 
-    /// The version of the schedule, by which a caller notices changes.
+    /// Returns the version of the schedule, by which a caller notices changes.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: the data of a new version is read by `snapshot`, or under the lock. Partner: the stores of
@@ -160,7 +162,7 @@ impl Published {
         self.version.load(Relaxed)
     }
 
-    /// The first position that had not been claimed at the last reading of the clock.
+    /// Returns the next position to be claimed, as it was at the last reading of the clock.
     #[inline]
     pub(super) fn claimed(&self) -> u64 {
         // Relaxed: a guess. If it is wrong, a slot is claimed that may have to go back, or the clock is read once more.
@@ -168,28 +170,28 @@ impl Published {
         self.hot.claimed.load(Relaxed)
     }
 
-    /// Whether the pacer is closed, so that nothing starts any more.
+    /// Returns whether the pacer is closed, so that no more operations start.
     pub(super) fn is_closed(&self) -> bool {
         self.version() & CLOSED != 0
     }
 
-    /// Whether there is a stretch to claim slots from.
+    /// Returns whether a stretch is published from which slots can be claimed.
     pub(super) fn is_open(&self) -> bool {
         self.version() & NOT_OPEN == 0
     }
 
-    /// Whether the state is [`State::Uneven`]: slots may be drawn.
+    /// Returns whether the state is [`State::Uneven`], in which slots may be drawn.
     pub(super) fn is_uneven(&self) -> bool {
         flags(self.version()) == UNEVEN
     }
 
-    /// Whether `version` is the current version, and there is a stretch to claim slots from.
+    /// Returns whether `version` is the current version, with a stretch from which slots can be claimed.
     #[inline]
     pub(super) fn is_open_at(&self, version: u64) -> bool {
         self.version() == version && version & NOT_OPEN == 0
     }
 
-    /// The latest reading of the clock that any thread has reported.
+    /// Returns the latest reading of the clock that any thread has reported.
     #[inline]
     pub(super) fn reading(&self) -> u64 {
         // Acquire: a caller that gets a reading which was made after a change also sees the change.
@@ -199,7 +201,7 @@ impl Published {
         self.hot.reading.load(Acquire)
     }
 
-    /// The stretch that is published. None if no stretch is, or a writer is at work.
+    /// Returns the published stretch. Returns `None` if no stretch is published, or a writer is at work.
     #[inline]
     pub(super) fn snapshot(&self) -> Option<Snapshot> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_snapshot_is_read_whole`.
@@ -211,7 +213,8 @@ impl Published {
         (version & NOT_OPEN == 0 && is_whole).then_some(Snapshot { version, stretch })
     }
 
-    /// The window of a straight stretch. None if the stretch is bent, no stretch is published, or a writer is at work.
+    /// Returns the window of a straight stretch. Returns `None` if the stretch is bent, no stretch is published, or a
+    /// writer is at work.
     #[inline]
     pub(super) fn window(&self) -> Option<Window> {
         // Acquire: see *Orderings* above. Models: as in `Hot::window`.
@@ -225,7 +228,8 @@ impl Published {
         (self.version.load(Relaxed) == version).then_some(window)
     }
 
-    /// The window of a bent stretch. None if the stretch is straight, no stretch is published, or a writer is at work.
+    /// Returns the window of a bent stretch. Returns `None` if the stretch is straight, no stretch is published, or a
+    /// writer is at work.
     #[inline]
     pub(super) fn bent_window(&self) -> Option<BentWindow> {
         // Acquire, all but the last: see *Orderings* above. Model: `a_bent_window_is_read_whole`.
@@ -239,7 +243,7 @@ impl Published {
         (is_bent && is_whole).then_some(BentWindow { window, bend })
     }
 
-    /// Withdraws the published state: a caller that reads it from now on does not start by it. Called under the
+    /// Withdraws the published state: a caller that reads it after this call does not start by it. Called under the
     /// timeline's lock.
     pub(super) fn withdraw(&self) {
         // Relaxed: only writers store, and the lock orders them; so no model.
@@ -252,7 +256,7 @@ impl Published {
         self.version.store(old | BUSY, Relaxed);
     }
 
-    /// Whether this state is published.
+    /// Returns whether this state is published.
     pub(super) fn shows(&self, state: &State) -> bool {
         // Relaxed: only writers store, and the lock orders them; so no model.
         let flags = flags(self.version.load(Relaxed));
@@ -293,9 +297,9 @@ impl Published {
         self.version.store(version, Release);
     }
 
-    /// Reports to all threads that the clock read `now` when claims had come to the position `claimed`, which is after
-    /// the slots that start on that reading. Lets as many more slots start on the reading as are due and as the pace
-    /// allows. Returns the latest reading that was reported before.
+    /// Reports a reading of the clock to all threads: the clock read `now` when claims had reached the position
+    /// `claimed`, which is after the slots that start with that reading. Further slots that are due may then start
+    /// with the reading, up to the number that the pace allows. Returns the latest reading that was reported before.
     ///
     /// A reading that counts as the same as the last one is not reported: slots are still counted from the last one.
     pub(super) fn report_and_advance(&self, snapshot: &Snapshot, claimed: u64, now: i64) -> i64 {
@@ -310,8 +314,8 @@ impl Published {
         last.reading
     }
 
-    /// Reports to all threads that the clock read `now` when claims had come to the position `claimed`, unless the
-    /// reading counts as the same as the last one. Returns how many slots from that position on may start on the
+    /// Reports to all threads that the clock read `now` when claims had reached the position `claimed`, unless the
+    /// reading counts as the same as the last one. Returns how many slots from that position on may start with the
     /// reading, at the pace since the reading before.
     pub(super) fn report_more(&self, claimed: u64, now: i64) -> u64 {
         let last = self.last_reading();
@@ -323,7 +327,7 @@ impl Published {
         reading::more(used, elapsed_ns)
     }
 
-    /// The latest reading of the clock that was reported.
+    /// Returns the latest reading of the clock that was reported.
     pub(super) fn last_reading(&self) -> LastReading {
         // Acquire, and Relaxed after it: `report_at` stores them in the other order, so a newer `reading` comes with a
         // `claimed` that is as new or newer, and no pace is overestimated. No model checks this, because the numbers in
@@ -332,8 +336,8 @@ impl Published {
         LastReading { reading, claimed: self.hot.claimed.load(Relaxed) }
     }
 
-    /// Lets as many slots from `claimed` on start on the reading `now` as are due, and as the pace since the reading
-    /// `last` allows.
+    /// Publishes that slots at `claimed` and later ones that are due at the reading `now` may start, up to the number
+    /// that the pace since the reading `last` allows.
     pub(super) fn advance_horizon(
         &self,
         snapshot: &Snapshot,
@@ -362,14 +366,14 @@ impl Published {
         }
     }
 
-    /// False only if the hot path can't grant the slot at `position`.
+    /// Returns false only if the hot path can't grant the slot at `position`.
     pub(super) fn is_known_due(&self, position: u64) -> bool {
         // Relaxed: a thread that moves the horizon meanwhile has just read the clock. No model checks that.
         let horizon = self.hot.horizon.load(Relaxed);
         self.is_open() && ticks_between(position, horizon & !TAG) > 0
     }
 
-    /// Reports a reading of the clock that was made when claims had come to the position `claimed`. Neither word ever
+    /// Reports a reading of the clock that was made when claims had reached the position `claimed`. Neither word ever
     /// goes back. Returns the latest reading that was reported before.
     pub(super) fn report_at(&self, claimed: u64, now: i64) -> i64 {
         let moved_on = |old| (ticks_between(old, claimed) > 0).then_some(claimed);
@@ -382,7 +386,7 @@ impl Published {
 }
 
 impl Hot {
-    /// Reads a window. The rest of the window's data is in the version.
+    /// Reads a window. The other data of the window is in the version.
     #[inline]
     fn window(&self, version: u64) -> Window {
         // Acquire, all of them: see *Orderings* above. Models: `a_window_is_read_whole`, for `anchor`
@@ -398,7 +402,7 @@ impl Hot {
         Window::new(anchor, horizon & !TAG, formula, Numbering { base, stride }, reading)
     }
 
-    /// Reads the stretch. The rest of the stretch's data is in the version.
+    /// Reads the stretch. The other data of the stretch is in the version.
     fn stretch(&self, version: u64) -> Stretch {
         // Acquire, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`, for `ends_at`
         // `a_chord_is_read_whole`, and for `bend` `a_parabola_is_read_whole`.
@@ -414,7 +418,7 @@ impl Hot {
         Stretch { line, bend, begins_after: position.wrapping_sub(before), ends_at, numbers }
     }
 
-    /// Writes the stretch. The rest of the stretch's data goes into the version.
+    /// Writes the stretch. The other data of the stretch goes into the version.
     fn store(&self, stretch: &Stretch) {
         let Line { time, position, scale } = stretch.line;
         // Release, all of them: see *Orderings* above. Models: `a_snapshot_is_read_whole`,
@@ -429,19 +433,19 @@ impl Hot {
     }
 }
 
-/// The tag of a horizon: the lowest bits of the number of its state.
+/// Returns the tag of a horizon: the lowest bits of the number of its state.
 fn tag(version: u64) -> u64 {
     (version / STATE) & TAG
 }
 
-/// The bits of a version that distinguish the states other than [`State::Open`]. (In an open state the lowest bit is
-/// one of its shifts, and has no meaning here.)
+/// Returns the bits of a version that distinguish the states other than [`State::Open`]. (In an open state the lowest
+/// bit is one of its shifts, and has no meaning here.)
 fn flags(version: u64) -> u64 {
     version & (NOT_OPEN | DRAWABLE)
 }
 
-/// The bits of a version that hold data of the stretch. `begins_after` needs only one bit: it is the anchor, or a tick
-/// before it.
+/// Returns the bits of a version that contain data of the stretch. `begins_after` needs only one bit: it is the
+/// anchor, or a tick before it.
 fn pack(stretch: &Stretch) -> u64 {
     let [pre, post] = stretch.line.scale.shifts();
     let with_anchor = if stretch.begins_after == stretch.line.position { 0 } else { WITH_ANCHOR };
@@ -449,7 +453,7 @@ fn pack(stretch: &Stretch) -> u64 {
     u64::from(pre) | u64::from(post) << 8 | with_anchor | bent
 }
 
-/// The shifts of the stretch's scale, which [`pack`] has put into the version.
+/// Returns the shifts of the stretch's scale, which [`pack`] has stored in the version.
 #[inline]
 fn shifts(version: u64) -> [u8; 2] {
     let [pre, post, ..] = (version & SHIFTS).to_le_bytes();
@@ -475,8 +479,8 @@ mod tests {
         })
     }
 
-    /// A thread that is halted between taking its snapshot and moving the horizon finds states that
-    /// have the same number in the horizon, and a horizon at the same slot.
+    /// Checks a thread that is halted between reading its snapshot and moving the horizon. When it continues, the
+    /// current state has the same number in the horizon, and the horizon is at the same slot.
     #[test]
     fn a_thread_that_slept_through_all_numbers_of_states_moves_nothing() {
         let published = Published::new();

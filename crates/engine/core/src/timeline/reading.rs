@@ -1,54 +1,56 @@
-//! Limits how many slots may be granted on one reading of the clock.
+//! Limits how many slots may be granted with one reading of the clock.
 //!
-//! A slot that is due may be granted on a reading that was made earlier. Its wait time is then too short by the
-//! reading's age. So the number of slots for one reading is computed from the pace at which slots are really taken.
-//! That pace is measured in real time between two readings, whatever the rate is. While callers keep their pace, a
-//! reading is at most about [`YOUNG_NS`] old. Callers that stop in the middle may come back to slots of the reading
-//! from before they stopped: as many as they would have taken within [`YOUNG_NS`].
+//! A slot that is due may be granted with a reading that was made earlier. Its wait time is then too short by the
+//! reading's age. The number of slots for one reading is therefore computed from the pace at which callers actually
+//! claim slots. That pace is measured in real time between two readings, whatever the rate is. While callers keep
+//! their pace, a reading is at most about [`YOUNG_NS`] old. Callers that stop between two claims may later be granted
+//! slots with the reading from before they stopped: at most the number of slots that they would have claimed within
+//! [`YOUNG_NS`].
 
-/// Slots may be granted on a reading of the clock for about this many nanoseconds.
+/// The approximate maximum age of a reading of the clock with which slots are granted, in nanoseconds.
 const YOUNG_NS: u64 = 10_000;
 
-/// The largest number of slots for one reading.
+/// The maximum number of slots for one reading.
 const MOST_SLOTS: u64 = 2048;
 
 /// A lane's measurements of its own pace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// How many slots the lane has started on its last reading of the clock.
+    /// The number of slots that the lane has started with its last reading of the clock.
     pub(crate) used: u64,
     /// The last reading of the clock that the lane has made.
     pub(crate) read_at: i64,
 }
 
 impl Pace {
-    /// How many slots the lane may take on the reading `now`.
+    /// Returns how many slots the lane may claim with the reading `now`.
     pub(crate) fn allowance(self, now: i64) -> u64 {
         allowance(self.used, now.saturating_sub(self.read_at))
     }
 }
 
-/// How many slots may be granted on a reading, if `used` slots were claimed in the `elapsed_ns` since the last reading:
-/// as many as take less than [`YOUNG_NS`] at that pace, at most [`MOST_SLOTS`], and at most twice as many as `used`,
-/// because a pace measured on a few slots is not precise. `used` is limited to [`MOST_SLOTS`] first, and an
-/// `elapsed_ns` of zero counts as one nanosecond. The slot for which the reading is made is counted with the others. It
-/// always starts, even if the result is zero.
+/// Returns how many slots may be granted with a reading, if `used` slots were claimed in the `elapsed_ns` since the
+/// last reading. The result is the number of slots that take less than [`YOUNG_NS`] at that pace, at most
+/// [`MOST_SLOTS`], and at most twice `used`, because a pace measured over a few slots is not precise. `used` is
+/// limited to [`MOST_SLOTS`] first, and an `elapsed_ns` of zero counts as one nanosecond. The slot for which the
+/// reading is made is included in the number. It always starts, even if the result is zero.
 fn allowance(used: u64, elapsed_ns: i64) -> u64 {
     let used = used.min(MOST_SLOTS);
     let at_this_pace = (used * YOUNG_NS).saturating_sub(1) / elapsed_ns.max(1).unsigned_abs();
     at_this_pace.min(2 * used).min(MOST_SLOTS)
 }
 
-/// How many slots may be granted on a reading besides the one for which it was made. If no time has passed since the
-/// last reading, both count as one reading, and the slots that were granted on the last one count towards
-/// [`MOST_SLOTS`]. After that many slots, the clock is too coarse to distinguish starts, and the count begins anew.
+/// Returns how many slots may be granted with a reading in addition to the one for which it was made. If no time has
+/// passed since the last reading, both count as one reading, and the slots that were granted with the last one count
+/// towards [`MOST_SLOTS`]. After [`MOST_SLOTS`] slots, the clock is too coarse to distinguish starts, and the count
+/// starts again from zero.
 pub(crate) fn more(used: u64, elapsed_ns: i64) -> u64 {
     let more = allowance(used, elapsed_ns).saturating_sub(1);
     if is_the_same(used, elapsed_ns) { more.min(MOST_SLOTS - 1 - used) } else { more }
 }
 
-/// Whether a reading counts as the same as the last one, on which `used` slots were granted besides the one for which
-/// it was made.
+/// Returns whether a reading counts as the same as the last one, with which `used` slots were granted in addition to
+/// the one for which it was made.
 pub(crate) fn is_the_same(used: u64, elapsed_ns: i64) -> bool {
     elapsed_ns <= 0 && used < MOST_SLOTS
 }
@@ -86,7 +88,7 @@ mod tests {
     }
 
     proptest! {
-        /// At a steady pace the last slot of a reading is granted within ten microseconds of it.
+        /// Checks that at a steady pace the last slot of a reading is granted within ten microseconds of the reading.
         #[test]
         fn a_reading_stays_young(used in 1_u64..1 << 30, elapsed_ns in 1_i64..1 << 40) {
             let each_ns = elapsed_ns.unsigned_abs() / used.min(MOST_SLOTS);

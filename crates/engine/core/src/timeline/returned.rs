@@ -1,17 +1,17 @@
-//! Slots that were taken and given back. They are handed out again before any new slot.
+//! Stores slots that were claimed and given back. They are handed out again before any new slot.
 
 use crate::position::{REACH, SLOT, after, slots_between, ticks_between};
 use std::collections::BTreeMap;
 
-/// Ranges of slots, in order. Neighbouring ranges become one.
+/// Ranges of slots, in order. Adjacent ranges are merged.
 #[derive(Debug, Default)]
 pub(super) struct Returned {
-    /// The ranges: from the position of the first slot to the position after the last one, both in ticks after
+    /// The ranges, from the position of the first slot to the position after the last one, both in ticks after
     /// `origin`.
     ranges: BTreeMap<u64, u64>,
     /// A position far before all slots that can be stored at one time, so that their order does not wrap around.
     origin: u64,
-    /// How many slots are stored.
+    /// The number of slots that are stored.
     slots: u64,
 }
 
@@ -20,12 +20,12 @@ impl Returned {
         self.ranges.is_empty()
     }
 
-    /// How many slots are stored.
+    /// Returns the number of slots that are stored.
     pub(super) fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// How many stored slots are at positions up to `reached`.
+    /// Returns the number of stored slots at positions up to `reached`.
     pub(super) fn due_slots(&self, reached: u64) -> u64 {
         let due = |(start, end): (u64, u64)| {
             let reached = ticks_between(start, reached).saturating_add(SLOT.cast_signed());
@@ -35,14 +35,14 @@ impl Returned {
         self.ranges().map(due).sum()
     }
 
-    /// The ranges in order: for each, the position of the first slot and the position after the last one.
+    /// Returns the ranges in order. A range is the position of its first slot and the position after its last one.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let position = |key: u64| self.origin.wrapping_add(key);
         self.ranges.iter().map(move |(&start, &end)| (position(start), position(end)))
     }
 
-    /// Whether there are slots between these positions. A range that ends at `from` counts, too: at worst a piece of
-    /// the schedule is kept longer than needed.
+    /// Returns whether there are stored slots between these positions. A range that ends at `from` also counts: at
+    /// worst a piece of the schedule is kept longer than needed.
     pub(super) fn has(&self, from: u64, to: u64) -> bool {
         let [from, to] = [from, to].map(|position| ticks_between(self.origin, position));
         let Ok(to) = u64::try_from(to) else { return false };
@@ -73,12 +73,12 @@ impl Returned {
         self.ranges().next()
     }
 
-    /// The earliest slot.
+    /// Returns the earliest stored slot.
     pub(super) fn earliest(&self) -> Option<u64> {
         self.earliest_range().map(|(start, _)| start)
     }
 
-    /// The stored slot that has `slots` others before it.
+    /// Returns the stored slot that has `slots` others before it.
     pub(super) fn nth(&self, slots: u64) -> Option<u64> {
         let mut left = slots;
         self.ranges().find_map(|(start, end)| {
@@ -89,13 +89,13 @@ impl Returned {
         })
     }
 
-    /// The range of the latest slots.
+    /// Returns the last of the ranges, which contains the latest slot.
     pub(super) fn last_range(&self) -> Option<(u64, u64)> {
         let (&start, &end) = self.ranges.last_key_value()?;
         Some((self.origin.wrapping_add(start), self.origin.wrapping_add(end)))
     }
 
-    /// Takes the earliest slot.
+    /// Removes the earliest slot and returns it.
     pub(super) fn take_earliest(&mut self) -> Option<u64> {
         let (start, end) = self.ranges.pop_first()?;
         self.slots -= 1;
@@ -105,14 +105,14 @@ impl Returned {
         Some(self.origin.wrapping_add(start))
     }
 
-    /// Takes the range of the latest slots.
+    /// Removes the last of the ranges.
     pub(super) fn take_last_range(&mut self) {
         if let Some((start, end)) = self.ranges.pop_last() {
             self.slots -= (end - start) / SLOT;
         }
     }
 
-    /// Takes all slots before `position`, and returns their number.
+    /// Removes all slots before `position`, and returns their number.
     pub(super) fn take_before(&mut self, position: u64) -> u64 {
         let mut taken = 0;
         while let Some((start, end)) = self.earliest_range()
@@ -159,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// [`Returned`] behaves like a set of slots.
+        /// Checks that [`Returned`] behaves like a set of slots.
         #[test]
         fn it_does_what_a_set_does(steps in prop::collection::vec((0_u64..64, 1_u64..4, 0_u8..5), 1..200)) {
             let (mut returned, mut set) = (Returned::default(), BTreeSet::new());

@@ -1,5 +1,5 @@
-//! Compares the number of slots that a load has asked for, and the slots that have not been started, with the list of
-//! the load's starts.
+//! Compares the number of slots in the requested load, and the slots that have not been started, with the list of the
+//! load's starts.
 
 use crate::common::{assert_balanced, drain, span, strictness};
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard, Strictness};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const RATES: [u32; 5] = [1, 7, 40, 333, 1_000];
 const STRICTNESSES: [f64; 4] = [0.0, 0.5, 1.0, 1.5];
-/// The position of a change of pace is exact to this fraction of a slot, and some nanoseconds.
+/// The precision of the position of a change of pace: this fraction of a slot, and some nanoseconds.
 const CHANGE: f64 = 1.0 / 65_536.0 + 4e-6;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,14 +22,15 @@ enum Spread {
 enum Step {
     Clock(u64),
     Start(u8),
-    /// A slot is claimed and given back while later ones start.
+    /// Claims a slot and gives it back while later ones start.
     GiveBack(u8),
     Rate(usize),
-    /// A ramp from one rate to another in this many nanoseconds. The load ends with it.
+    /// Sets a ramp from one rate to another in the given number of nanoseconds. The load ends with it.
     Ramp(usize, usize, u64),
     Pause,
     Resume,
-    /// The index and the number of processes, and how many slots after the load's count the change comes.
+    /// Sets the shard with the given index and number of processes. The change takes effect the given number of slots
+    /// after the load's count.
     Shard(u32, u32, u64),
     Policy(usize, Option<u64>, Option<u64>),
 }
@@ -63,10 +64,10 @@ impl Piece {
     }
 }
 
-/// The load in plain form: in floating point, and each slot separately.
+/// A plain model of the load, which uses floating point and handles each slot separately.
 struct Oracle {
     piece: Piece,
-    /// The schedule's time at the beginning of the piece, and the count at that time.
+    /// The schedule's time at the beginning of the piece. `before` is the count at that time.
     since: u64,
     before: f64,
     now: u64,
@@ -116,7 +117,7 @@ impl Oracle {
         shard.is_none_or(|&(_, index, count)| slot % u64::from(count) == u64::from(index))
     }
 
-    /// The next slot of the load, the first and the last possible one, `later` from now.
+    /// Returns the first and the last possible number of the load's next slot, `later` from now.
     fn next(&self, later: u64) -> [u64; 2] {
         let lies = |slot: u64| match &self.arrivals {
             None => float(slot),
@@ -132,7 +133,7 @@ impl Oracle {
         })
     }
 
-    /// The lower and the upper bound of the number of slots, `later` from now.
+    /// Returns the lower and the upper bound of the number of slots, `later` from now.
     fn slots(&self, later: u64) -> [u64; 2] {
         self.next(later)
             .map(|next| ((0..next).filter(|&slot| self.is_own(slot)).count() as u64).min(self.most))
@@ -151,12 +152,12 @@ impl Spread {
     }
 }
 
-/// A pacer that takes steps, and the load that it should follow.
+/// A pacer that makes steps, and the load that it should follow.
 struct Run {
     clock: ManualClock,
     pacer: Pacer,
     oracle: Oracle,
-    /// Whether no policy may have moved a slot, nor held one back.
+    /// Whether no policy can have moved a slot or made one wait.
     is_plain: bool,
 }
 
@@ -313,8 +314,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Each slot of a batch is one of those that were taken one by one. Some of those lie so near the ends of the span that
-/// a nanosecond decides: along a curve starts are exact to a nanosecond.
+/// Checks that each slot of a batch is one of those that were claimed one by one. Some of those lie so close to the
+/// ends of the span that a nanosecond decides: along a curve, starts are exact to a nanosecond.
 fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos, Nanos)) {
     let all = batches.iter().flat_map(|&(due, slots)| (0..slots).map(move |_| due));
     let all: Vec<Nanos> = all.collect();
@@ -331,8 +332,8 @@ fn assert_same(batches: &[(Nanos, u64)], single: &[Nanos], (begin, end): (Nanos,
     assert!((0..=near.len() - all.len()).any(matches), "{batches:?}, not {near:?}");
 }
 
-/// Takes these steps. After each step, checks that the load asks for its starts, one by one, until now and for a while
-/// after that.
+/// Makes these steps. After each step, checks that the load contains its starts, one by one, until now and for some
+/// time after that.
 fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     let mut run = Run::new(setting);
     for &(step, later) in steps {
@@ -346,8 +347,8 @@ fn follow(setting: &Setting, steps: &[(Step, u64)]) {
     }
 }
 
-/// Two cases that failed once: slots of other processes that had come, which a shard made this process's after time was
-/// forfeited; and a rate that begins with a slot, but not on the nanosecond.
+/// Checks two cases that failed once. In the first, slots of other processes had come, and a shard made them this
+/// process's slots after time was forfeited. In the second, a rate begins with a slot, but not on the nanosecond.
 #[test]
 fn slots_that_have_come_stay_when_time_is_forfeited() {
     let late = || Step::Policy(1, None, None);
@@ -371,7 +372,7 @@ fn slots_that_have_come_stay_when_time_is_forfeited() {
 }
 
 proptest! {
-    /// This holds however the load was changed, paused and shared, and whatever late policies did to its slots.
+    /// Checks the law for all changes, pauses and shares of a load, and for all late policies.
     #[test]
     fn a_load_asks_for_its_starts_one_by_one(
         setting in setting(),
@@ -380,7 +381,7 @@ proptest! {
         follow(&setting, &steps);
     }
 
-    /// The unstarted slots are those that a drain would find, and they do not move.
+    /// Checks that the unstarted slots are those that a drain would find, and that they do not move.
     #[test]
     fn unstarted_slots_are_those_that_can_still_be_taken(
         setting in setting(),
@@ -412,7 +413,7 @@ proptest! {
     }
 }
 
-/// A slot that is due exactly at a change has not come before the change, and has come right after it.
+/// Checks that a slot that is due exactly at a change has not come before the change, and has come right after it.
 #[test]
 fn a_change_at_a_slots_moment_asks_for_it_once() {
     let clock = ManualClock::new();
@@ -430,7 +431,7 @@ fn a_change_at_a_slots_moment_asks_for_it_once() {
     }
 }
 
-/// A pause stops the schedule, however long it takes: no more slots come.
+/// Checks that a pause of any length stops the schedule: no more slots come.
 #[test]
 fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     let second = Duration::from_secs(1);
@@ -460,7 +461,7 @@ fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     }
 }
 
-/// The batches have all slots before the end, even billions.
+/// Checks that the batches contain all slots before the end, even billions.
 #[test]
 fn billions_of_slots_come_in_some_thousand_batches() {
     for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {

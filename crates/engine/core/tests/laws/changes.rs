@@ -1,5 +1,5 @@
-//! Changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps the part of the
-//! interval that has passed, and no caller sleeps for ever.
+//! Tests changes while the pacer runs: no slot is lost or handed out twice, a change of the rate keeps the fraction of
+//! the interval that has passed, and no caller sleeps forever.
 
 use crate::common::{
     HOUR, MICRO, MILLI, SECOND, assert_balanced, at, build, drain, finish, intended_ns,
@@ -9,7 +9,7 @@ use nanopace::{Ended, ManualClock, Pacer, Refused};
 use std::thread;
 use std::time::Duration;
 
-/// 10/s with slot 0 taken; slot 1 is 10 s late.
+/// Returns a pacer of 10/s whose slot 0 has started. Slot 1 is 10 s late.
 fn ten_seconds_late() -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -241,8 +241,8 @@ fn a_paused_deadline_caller_gives_up_at_its_deadline() {
     assert_eq!(pacer.try_acquire().map(wait_ns), Ok(0));
 }
 
-/// Alternates between two rates, a second each, for `pieces` pieces. Returns a pacer that is late by all of that time,
-/// and the starts of its slots.
+/// Alternates between two rates, each for a second, for `pieces` pieces. Returns a pacer that is late by all of that
+/// time, and the starts of its slots.
 fn seconds_at_changing_rates(pieces: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::new();
     let pacer = build("10/s", &clock).build();
@@ -270,8 +270,7 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     }
 }
 
-/// At 10 G/s ten slots start in each nanosecond. From 1000 s on it is one per second, and the limit
-/// is 1 us.
+/// At 10 G/s ten slots start in each nanosecond. At 1000 s the rate changes to one per second. The limit is 1 us.
 #[test]
 fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_than_the_limit() {
     for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {
@@ -289,7 +288,7 @@ fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_th
     }
 }
 
-/// A claim is a use, too. A pause cancels the start on first use.
+/// Checks that a claim counts as the first use, too, and that a pause cancels the start on first use.
 #[test]
 fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     let clock = ManualClock::new();
@@ -304,7 +303,7 @@ fn a_start_on_first_use_comes_with_a_claim_and_not_after_a_pause() {
     assert!(paused.is_paused());
 }
 
-/// The state that a reading of the clock belongs to is counted in 16 bits, which wrap.
+/// The number of the state to which a reading of the clock belongs has 16 bits, which wrap around.
 #[test]
 fn after_seventy_thousand_changes_nothing_starts_early() {
     let clock = ManualClock::new();

@@ -1,12 +1,12 @@
-//! A claim whose caller pauses first, and starts in a separate step.
+//! Tests a claim whose caller pauses first, and starts in a separate step.
 
 use crate::common::{MILLI, PAUSES, SECOND, at, build, finish, rate, span, strictness, until};
 use nanopace::{ManualClock, Refused};
 use std::thread;
 use std::time::Duration;
 
-/// A pause ends when the slot is due, and starts nothing: in slices of any length, under any policy, with any kind of
-/// pause.
+/// Checks that a pause ends when the slot is due, and starts no slot: in slices of any length, under any policy, with
+/// any kind of pause.
 #[test]
 fn a_pause_ends_when_the_slot_is_due_and_starts_nothing() {
     for (pause, number) in PAUSES.into_iter().flat_map(|it| [0.0, 0.5, 1.0, 1.1].map(|n| (it, n))) {

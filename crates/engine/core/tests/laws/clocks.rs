@@ -1,4 +1,5 @@
-//! Clocks may stop, jump ahead by years, or go back: no panic, no early start, no burst.
+//! Tests clocks that stop, jump ahead by years, or go back: no call panics, no slot starts early, and there is no
+//! burst.
 
 use crate::common::{
     DAY, HOUR, MICRO, MILLI, RoughClock, SECOND, WEEK, YEAR, actual_ns, assert_balanced, at, build,
@@ -83,7 +84,7 @@ fn a_clock_that_goes_back_does_no_harm_beyond_a_late_start() {
             clock.set(now);
             highest = highest.max(now);
             starts += drain(&pacer).len() as u64;
-            // 10/s up to the latest reading there was, and slot 0.
+            // The starts are at most those of 10/s up to the latest reading, and slot 0.
             assert!(
                 starts <= highest / (100 * MILLI) + 1,
                 "strictness {number}: {starts} by {highest}"
@@ -127,8 +128,7 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line reaches 2^46 slots. 23 000 rows of 2^32 - 1 slots start in time; then 2 s are made up
-/// for.
+/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots start in time. After them 2 s are made up for.
 #[test]
 fn slots_start_on_time_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();
@@ -142,9 +142,9 @@ fn slots_start_on_time_beyond_the_reach_of_a_line() {
     }
 }
 
-/// 100/s, and every sleep takes 8 ms too long. Average makes up for that, and so does every policy within its tolerance
-/// except strict. Without tolerance, strictness 0.5 closes half of each lateness, and a ratio of 2 counts from each
-/// late start: slot 2 comes at 20 + 4 ms and 18 + 5 ms, and so on.
+/// At 100/s, every sleep takes 8 ms too long. Average makes up for that, and so does every policy within its tolerance
+/// except strict. Without tolerance, strictness 0.5 forfeits half of each lateness, and a ratio of 2 counts from each
+/// late start: slot 2 starts at 20 + 4 ms and 18 + 5 ms, and so on.
 #[test]
 fn overruns_of_pauses_are_made_up_for_within_the_tolerance_unless_strict() {
     for (number, tolerance, starts) in [
@@ -188,7 +188,7 @@ impl Clock for AlternatingClock {
     fn park(&self, _: &Parker, _: Nanos) {}
 }
 
-/// Slot 1 is due in 1 ms: now on one reading, not yet by the next.
+/// Slot 1 is due in 1 ms. By one reading it is due, and by the next it is not yet.
 #[test]
 fn a_caller_that_has_seen_its_slot_due_does_not_wait_for_it_again() {
     for number in [0.0, 1.0, 1.1] {
@@ -332,7 +332,7 @@ fn memory_of_a_pacer_does_not_grow_with_its_sleeps() {
         (0..sleeps).for_each(|_| assert!(pacer.acquire().is_ok()));
         format!("{pacer:?}").len()
     };
-    // Figures may grow by some digits. If a thousand sleepers were still remembered, the text would grow by thousands
-    // of characters.
+    // Figures may grow by some digits. If a thousand sleepers were still stored, the text would grow by thousands of
+    // characters.
     assert!(size_after(100) + 1_000 > size_after(1_000));
 }

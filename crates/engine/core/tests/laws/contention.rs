@@ -1,8 +1,8 @@
-//! Real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps for ever.
+//! Tests real threads on one pacer: no slot is handed out twice or lost, and no caller sleeps forever.
 //!
-//! At a constant interval of whole nanoseconds the intended start gives the slot's number, so the set of all intended
-//! starts must be exactly 0, 1, 2, ... intervals. The clock is moved by hand, or jumps; nothing here depends on the
-//! speed of the machine.
+//! At a constant interval of whole nanoseconds, the intended start gives the slot's number, so the set of all intended
+//! starts must be exactly 0, 1, 2, ... intervals. The tests move the clock, or it jumps; no test depends on the speed
+//! of the machine.
 
 use crate::common::{
     assert_balanced, at, build, drain, finish, intended_ns, rate, span, strictness,
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::{self, JoinHandle, ThreadId};
 
-/// A few random numbers, the same ones every time.
+/// A generator of random numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: u64) -> u64 {
-        // Knuth's linear congruential generator; its high bits are the good ones.
+        // This is Knuth's linear congruential generator. Its high bits are the random ones.
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
@@ -26,7 +26,7 @@ impl Dice {
 
 type Starts = Vec<u64>;
 
-/// Starts `threads` workers, each with its own dice.
+/// Starts `threads` workers, each with its own random numbers.
 fn crew(
     threads: u64,
     pacer: &Pacer,
@@ -40,7 +40,7 @@ fn crew(
 }
 
 /// Asserts that every slot of `interval_ns` was started once, from 0 on without a gap. Slots that were given back and
-/// not taken again are taken now.
+/// not claimed again are claimed first.
 fn assert_each_slot_once(pacer: &Pacer, mut starts: Starts, interval_ns: u64) {
     let taken = starts.len();
     let slots = starts.iter().max().expect("some starts") / interval_ns + 1;
@@ -158,7 +158,7 @@ fn everything_at_once_takes_each_slot_once() {
     }
 }
 
-/// Like [`assert_each_slot_once`], for slots that may not be due yet.
+/// Asserts the same as [`assert_each_slot_once`], for slots that may not be due yet.
 fn assert_each_slot_once_on_time(pacer: &Pacer, clock: &ManualClock, starts: Starts) {
     let pacer = pacer.clone();
     let thread = thread::spawn(move || assert_each_slot_once(&pacer, starts, 10));
@@ -203,7 +203,7 @@ fn no_gap_is_forfeited_twice() {
         let ledger = pacer.ledger();
         assert_eq!(ledger.granted, 8_000, "strictness {number}");
         assert_balanced(&pacer);
-        // 1 us per slot, due or not; so no time was forfeited twice and no slot skipped twice.
+        // There is 1 us per slot, due or not, so no time was forfeited twice and no slot skipped twice.
         drain(&pacer);
         let ledger = pacer.ledger();
         let slots = span((ledger.granted + ledger.skipped) * 1_000);

@@ -1,4 +1,4 @@
-//! Schedules that end: after a number of slots, or after a time.
+//! Tests schedules that end: after a number of slots, or after a time.
 
 use crate::common::{SECOND, assert_balanced, build, drain, intended_ns, rate, span, strictness};
 use nanopace::driver::Drive as _;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Wake, Waker};
 use std::thread;
 
-/// The number of slots, taken one after the other when they are due.
+/// Returns the number of slots, which are claimed one after the other when they are due.
 fn count(pacer: &Pacer) -> u64 {
     let mut count = 0;
     while pacer.acquire().is_ok() {
@@ -49,7 +49,7 @@ fn the_number_of_slots_is_the_requested_one_if_it_fits() {
     }
 }
 
-/// An end that is farther away than positions reach is found when it comes near.
+/// Checks that an end that is farther away than positions reach is found when it comes near.
 #[test]
 fn an_end_beyond_the_range_of_positions_is_kept() {
     let slots = (1_u64 << 47) + 5;
@@ -78,7 +78,8 @@ fn a_row_that_does_not_fit_takes_nothing() {
     assert_eq!(pacer.ledger().granted, 5);
 }
 
-/// A slower rate leaves fewer slots. A caller that sleeps for a slot that no longer exists returns at once.
+/// Checks that a slower rate leaves fewer slots, and that a caller that sleeps for a slot that no longer exists
+/// returns at once.
 #[test]
 fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     let clock = ManualClock::new();
@@ -96,7 +97,7 @@ fn a_sleeper_whose_slot_no_longer_exists_returns_finished() {
     assert_eq!(pacer.ledger().granted, 1);
 }
 
-/// Threads start exactly the slots of the schedule, each once, in whatever way they take them.
+/// Checks that threads start exactly the slots of the schedule, each once, in whatever way they claim them.
 #[test]
 fn threads_start_each_slot_once_and_no_other() {
     for strict in [0.0, 1.0] {
@@ -140,7 +141,7 @@ fn threads_start_each_slot_once_and_no_other() {
             ];
             threads.map(|thread| thread.join().expect("no panic")).concat()
         });
-        // Another worker's lane or claim may have come back after all other workers were done.
+        // Another worker's lane or claim may have given a slot back after all other workers were done.
         starts.extend(all(&pacer));
         starts.sort_unstable();
         assert_eq!(starts.len(), 20_000);
@@ -153,7 +154,8 @@ fn threads_start_each_slot_once_and_no_other() {
     }
 }
 
-/// A schedule that has ended has no more backlog than its slots, however long ago that was. A refusal changes nothing.
+/// Checks that the backlog of a schedule that has ended contains only its slots, however long ago it ended, and that a
+/// refusal has no effect.
 #[test]
 fn slots_that_are_due_at_the_end_outlive_the_range_of_positions() {
     for refused in [false, true] {
@@ -180,8 +182,8 @@ fn slots_that_are_due_at_the_end_outlive_the_range_of_positions() {
     assert_balanced(&pacer);
 }
 
-/// Time that a late start forfeits moves slots to after the end. The account of time still ends there. Callers that
-/// sleep for those slots return, and tasks that watch are woken.
+/// Time that a late start forfeits moves slots to after the end. Checks that the account of time still ends at the
+/// end, that callers that sleep for those slots return, and that tasks that watch are woken.
 #[test]
 fn slots_that_are_forfeited_to_after_the_end_no_longer_exist() {
     let clock = ManualClock::new();
@@ -212,7 +214,7 @@ impl Wake for Flag {
     }
 }
 
-/// The last slot is not due yet: the caller that takes it holds it, and no slot is left to wait for.
+/// The last slot is not due yet. The caller that claims it holds it, and no slot is left for other callers.
 #[test]
 fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     let pacer = build("1k/s", &ManualClock::new()).slots(2).build();
@@ -223,8 +225,8 @@ fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     assert!(flag.0.load(Relaxed), "nothing is left to wait for");
 }
 
-/// A task that waits for the last slot, which is due, is woken when another caller has taken it: alone, or with slots
-/// before it that a reading of the clock has shown to be due.
+/// Checks that a task that waits for the last slot, which is due, is woken when another caller has claimed it: alone,
+/// or with slots before it that a reading of the clock has shown to be due.
 #[test]
 fn the_end_is_reported_however_the_last_slot_is_taken() {
     let ways =
@@ -254,7 +256,7 @@ fn the_end_is_reported_however_the_last_slot_is_taken() {
     }
 }
 
-/// A slot that came back is available to waiting tasks, until it is taken again.
+/// Checks that a slot that was given back is available to waiting tasks until it is claimed again.
 #[test]
 fn the_end_is_reported_again_when_a_slot_that_came_back_is_taken() {
     let pacer = build("1/h", &ManualClock::new()).slots(3).build();

@@ -1,4 +1,4 @@
-//! A thread's measurements and its budget belong to the thread, whichever pacers it serves.
+//! Checks that a thread's measurements and its budget belong to the thread, and not to one of its pacers.
 
 use crate::common::{HOUR, MICRO, MILLI, SECOND, at, rate, span};
 use nanopace::{Clock, Nanos, Pacer, Parker, Pause};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Reading this clock takes 100 ns. A sleep ends up to 20 us later than that, 10 us on average.
+/// A clock on which a reading takes 100 ns. Each sleep ends up to 20 us too late, 10 us on average.
 #[derive(Debug, Default)]
 struct TickingClock(AtomicU64);
 
@@ -16,7 +16,7 @@ impl Clock for TickingClock {
     }
 
     fn park(&self, _: &Parker, until: Nanos) {
-        // A prime, so that consecutive overruns differ.
+        // The factor is a prime, so that consecutive overruns differ.
         let overrun = until.as_nanos() / 100 * 7_919 % 20_000;
         self.0.fetch_max(until.as_nanos() + overrun, Relaxed);
     }
@@ -43,7 +43,7 @@ fn a_thread_that_serves_two_pacers_keeps_its_budget_for_spinning() {
     assert!((span(2 * MILLI)..=allowed).contains(&spun), "{spun:?} of {allowed:?}");
 }
 
-/// Two clocks an hour apart. Each of them does not advance while the thread waits on the other.
+/// Uses two clocks that are an hour apart. Each of them does not advance while the thread waits on the other.
 #[test]
 fn moments_of_one_pacers_clock_are_not_used_for_another() {
     let clocks = [0, HOUR].map(|start| Arc::new(TickingClock(AtomicU64::new(start))));
@@ -69,7 +69,7 @@ fn the_first_sleep_for_another_pacer_is_not_stretched() {
     }
 }
 
-/// A clock on which sleeps end in time, cost CPU time, and are counted.
+/// A clock on which sleeps end on time and cost CPU time, and which counts them.
 #[derive(Debug, Default)]
 struct SleepCounter {
     now: AtomicU64,
@@ -135,7 +135,8 @@ fn hybrid_pausing_spins_for_some_of_the_time_and_at_most_for_its_share() {
         for _ in 0..10_000 {
             pacer.acquire().expect("open");
         }
-        // 1 s of schedule; a millisecond may have been saved up, and each spin goes on to the end of a reading.
+        // This is 1 s of schedule. A millisecond may have been saved up, and each spin continues to the end of a
+        // reading.
         let spun = pacer.counters().spun;
         assert!(spun >= span(5 * MILLI), "{share}: {spun:?}");
         assert!(spun <= span(SECOND + MILLI).mul_f64(share) + span(3 * MILLI), "{share}: {spun:?}");

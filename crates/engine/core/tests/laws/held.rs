@@ -1,5 +1,5 @@
-//! Slots that are held while the schedule changes, or while others forfeit time, keep their intended starts, however
-//! often that happens.
+//! Checks that slots that are held while the schedule changes, or while others forfeit time, keep their intended
+//! starts, however often that happens.
 
 use crate::common::{
     MICRO, MILLI, SECOND, assert_balanced, at, build, drain, intended_ns, put_off_to, rate, span,
@@ -9,7 +9,7 @@ use nanopace::{Arrivals, Claim, Grant, ManualClock, Pacer};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A slot that was due at 2.1 s is held, while the rate changes at the beginning of each second and other callers start
+/// Holds a slot that was due at 2.1 s, while the rate changes at the beginning of each second and other callers start
 /// all slots that are due.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
@@ -43,8 +43,8 @@ fn a_slot_that_is_held_keeps_its_intended_start_over_many_changes() {
     }
 }
 
-/// 1/s, then 100 k/s: slot 1 is held while the hundred slots after it start late one by one, and forfeit their
-/// lateness.
+/// The rate is 1/s, then 100 k/s. Slot 1 is held while the hundred slots after it start late one by one, and forfeit
+/// their lateness.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     for number in [0.3, 1.0] {
@@ -69,13 +69,13 @@ fn a_slot_that_is_held_keeps_its_intended_start_while_others_forfeit() {
     }
 }
 
-/// Lateness from 100 us to 2 ms, in a mixed order.
+/// Returns a lateness from 100 us to 2 ms, in a mixed order.
 fn late_ns(index: u64) -> u64 {
     100 * MICRO + index * 7_919 % 1_900 * MICRO
 }
 
-/// A slot that is held while one or two gaps are forfeited keeps its place, however many were
-/// forfeited before.
+/// Checks that a slot that is held while one or two gaps are forfeited keeps its intended start, however many gaps
+/// were forfeited before.
 #[test]
 fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     for held_over in [0, 1, 2, 50, 300] {
@@ -100,7 +100,8 @@ fn strict_keeps_an_interval_between_slots_that_are_held_for_a_while() {
     }
 }
 
-/// A held slot also keeps its place over hundreds of changes of the rate, however many came before them.
+/// Checks that a held slot also keeps its intended start over hundreds of changes of the rate, however many came
+/// before them.
 #[test]
 fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     let clock = ManualClock::new();
@@ -119,7 +120,7 @@ fn slots_that_are_held_are_exact_over_hundreds_of_changes() {
     }
 }
 
-/// Each round changes the rate and starts all slots that are due.
+/// Changes the rate and starts all slots that are due, in each of 200 rounds.
 fn change_often(pacer: &Pacer, clock: &ManualClock) {
     for round in 0..200 {
         clock.advance(span(MILLI));
@@ -128,8 +129,8 @@ fn change_often(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// A lane has a run of slots, and its operation takes two hundred changes. The rest of the run keeps its lateness, even
-/// if starts are judged since.
+/// A lane has a run of slots, and its operation takes two hundred changes. Checks that the remaining slots of the run
+/// keep their lateness, even if starts are judged after that.
 #[test]
 fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     for is_strict in [false, true] {
@@ -154,7 +155,7 @@ fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     }
 }
 
-/// A row that comes back after two hundred changes: each of its slots keeps its lateness.
+/// Checks that each slot of a row that is given back after two hundred changes keeps its lateness.
 #[test]
 fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     let clock = ManualClock::new();
@@ -168,14 +169,14 @@ fn a_row_that_comes_back_after_many_changes_keeps_its_lateness() {
     drop(row);
     let mut starts = (0..500).map(|_| intended_ns(pacer.acquire().expect("due")));
     assert!(starts.by_ref().take(100).eq((1..101).map(|slot| slot * 2 * MICRO)));
-    // The rest has come back, and waits over as many changes again.
+    // The remaining slots have been given back, and wait over the same number of changes again.
     (0..200).for_each(|round| pacer.set_rate(rate(["900k/s", "1100k/s"][round % 2])));
     assert!(starts.eq((101..501).map(|slot| slot * 2 * MICRO)));
     assert_balanced(&pacer);
 }
 
-/// The rate changes ten thousand times between two rates, every half second, and no slot is taken. No pacer remembers
-/// all of these changes. No slot starts later than its true time, or much earlier.
+/// The rate changes ten thousand times between two rates, every half second, and no slot is claimed. The pacer does
+/// not keep all of these changes. Checks that no slot starts later than its true time, or much earlier.
 #[test]
 fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardly_too_little() {
     let clock = ManualClock::new();
@@ -195,7 +196,7 @@ fn a_backlog_over_ten_thousand_changes_never_reports_too_much_lateness_and_hardl
     }
 }
 
-/// One claim is held, and a hundred thousand recorded arrivals start.
+/// Holds one claim while a hundred thousand recorded arrivals start.
 #[test]
 fn a_recorded_arrival_that_is_held_keeps_its_moment() {
     let clock = ManualClock::jumping();
@@ -227,9 +228,9 @@ fn a_recorded_arrival_that_is_held_for_too_long_counts_as_later() {
     assert!(wait_ns(grant) < 2 * SECOND - MICRO && wait_ns(grant) >= SECOND / 2, "{grant:?}");
 }
 
-/// Slot 1 was due at 1 s, and starts at 101 s. Half of that is forfeited. From 51 s on the next slot makes 0.001 and
-/// 0.002 of its way in alternating seconds, although no slot was due in any of these seconds. It makes no difference
-/// whether a caller held slot 1.
+/// Slot 1 was due at 1 s, and starts at 101 s. Half of that lateness is forfeited. After 51 s the next slot progresses
+/// by 0.001 and 0.002 of a slot in alternating seconds, although no slot was due in any of these seconds. It makes no
+/// difference whether a caller held slot 1.
 #[test]
 fn a_start_that_forfeits_moves_others_along_the_changes_since() {
     for is_claimed in [false, true] {
@@ -244,7 +245,7 @@ fn a_start_that_forfeits_moves_others_along_the_changes_since() {
         clock.advance(span(SECOND));
         let grant = claim.map_or_else(|| pacer.try_acquire(), |mut claim| claim.start());
         assert_eq!(grant.map(wait_ns), Ok(100 * SECOND));
-        // 50 x 0.0015 of the way are made by 101 s, and 0.925 at 0.002 take 462.5 s.
+        // The progress by 101 s is 50 x 0.0015 of a slot, and the remaining 0.925 at 0.002 per second take 462.5 s.
         let next = put_off_to(&pacer);
         assert!(next.abs_diff(563_500 * MILLI) < SECOND, "{next}");
     }

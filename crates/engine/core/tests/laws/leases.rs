@@ -1,4 +1,4 @@
-//! Pacers whose slots are leased, frame by frame.
+//! Tests pacers whose slots are leased, frame by frame.
 
 use crate::common::random::shapes;
 use crate::common::{at, rate, span};
@@ -13,22 +13,22 @@ use std::time::Duration;
 
 const MOST: usize = 4_000;
 
-/// A load in frames. A process has some tracks of each: every n-th slot.
+/// A load in frames. A process has some tracks of each frame. A track is every n-th slot.
 #[derive(Debug)]
 struct Plan {
     shape: Shape,
     poisson: bool,
     frame_ns: u64,
     tracks: u32,
-    /// For each frame, the tracks that are leased first, and those that are leased in the end.
+    /// For each frame, the tracks that are leased first, and the tracks that are leased at the end.
     frames: Vec<(u32, u32)>,
-    /// How many frames ahead slots are leased.
+    /// The number of frames for which slots are leased in advance.
     ahead: usize,
     by_lane: bool,
 }
 
 impl Plan {
-    /// The same plan without the frames after the most slots.
+    /// Returns the same plan without the frames after the maximum number of slots.
     fn short(mut self) -> Plan {
         let is_near = |&frame: &usize| self.first(frame + 1) < MOST as u64;
         self.frames.truncate((0..self.frames.len()).take_while(is_near).count());
@@ -43,7 +43,7 @@ impl Plan {
         span(self.frame_ns * frame as u64)
     }
 
-    /// The number of the first slot of a frame.
+    /// Returns the number of the first slot of a frame.
     fn first(&self, frame: usize) -> u64 {
         let whole = Shard::new(0, 1).unwrap();
         self.arrivals().starts_before(self.begins(frame), &self.shape, &whole)
@@ -55,7 +55,7 @@ impl Plan {
         Shard::of(self.tracks, &own).map_or(Lease::nothing(until), |own| Lease::of(own, until))
     }
 
-    /// The slots that are leased in the end, with their intended starts.
+    /// Returns the slots that are leased at the end, with their intended starts.
     fn leased(&self) -> Vec<(u64, Duration)> {
         let all = self.arrivals().starts(self.shape.clone(), Shard::new(0, 1).unwrap());
         let bounds: Vec<u64> = (0..=self.frames.len()).map(|frame| self.first(frame)).collect();
@@ -78,8 +78,8 @@ fn plans() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// All starts while the frames go by. Each frame is leased in advance and then anew. A caller holds a slot all the
-/// time.
+/// Runs the plan and returns all starts. Each frame is leased in advance and then leased again. A caller holds a slot
+/// during the whole run.
 fn run(plan: &Plan) -> Vec<(u64, Duration)> {
     let clock = ManualClock::new();
     let builder = driver::leased(Pacer::shaped(plan.shape.clone()).arrivals(plan.arrivals()));
@@ -115,8 +115,8 @@ fn run(plan: &Plan) -> Vec<(u64, Duration)> {
 }
 
 proptest! {
-    /// Leased slots start when the load says, to within the nanosecond of a chord, and nothing else does, however often
-    /// the slots are leased anew before their frame begins.
+    /// Checks that leased slots start at the times of the load, to within the nanosecond of a chord, and that no other
+    /// slot starts, however often the slots are leased again before their frame begins.
     #[test]
     fn only_leased_slots_start(plan in plans()) {
         let (mut started, leased) = (run(&plan), plan.leased());
@@ -184,7 +184,7 @@ fn slots_that_may_have_started_are_not_leased_again() {
     assert_eq!(starts, [0, 100, 200, 500, 600]);
 }
 
-/// Slots that were leased before the rest and have not started are kept.
+/// Checks that slots that were leased before the others and have not started are kept.
 #[test]
 fn the_rest_begins_at_the_requested_slot_or_later() {
     let clock = ManualClock::new();
@@ -197,7 +197,7 @@ fn the_rest_begins_at_the_requested_slot_or_later() {
     assert_eq!(starts, [0, 100, 200, 300, 400, 500, 800]);
 }
 
-/// A second change does not lease what was started before the first one.
+/// Checks that a second change does not lease slots that were started before the first change.
 #[test]
 fn slots_started_before_two_changes_are_not_leased_again() {
     let clock = ManualClock::new();
@@ -217,7 +217,7 @@ fn slots_started_before_two_changes_are_not_leased_again() {
     assert_eq!(starts, [2900, 3000, 3100]);
 }
 
-/// Slots whose lease comes after their time still start, late.
+/// Checks that slots whose lease comes after their time still start, late.
 #[test]
 fn a_lease_of_the_past_starts_late() {
     let clock = ManualClock::new();
@@ -228,8 +228,8 @@ fn a_lease_of_the_past_starts_late() {
     assert_eq!(waits, [400, 200].map(Duration::from_millis));
 }
 
-/// Whatever the old and the new load are, slots that were due keep their times, and those after them start as the new
-/// load says.
+/// Checks that for every old and new load, slots that were due keep their times, and that those after them start at
+/// the times of the new load.
 #[test]
 fn a_corrected_load_is_the_new_one_from_now_on() {
     for old in ["hold 10/s 1s forever", "hold 10/s 100s", "ramp 10/s..10/s 100s"] {
@@ -249,7 +249,8 @@ fn a_corrected_load_is_the_new_one_from_now_on() {
     }
 }
 
-/// The backlog that a late policy leaves belongs to the new load, even where that load came into force later.
+/// Checks that the backlog that a late policy leaves belongs to the new load, even where that load began to apply
+/// later.
 #[test]
 fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
     let clock = ManualClock::new();
@@ -260,14 +261,14 @@ fn backlog_is_kept_at_the_tempo_of_the_corrected_load() {
     pacer.correct_shape("hold 2k/s 1h".parse().unwrap());
     let intended = |grant: Grant| (grant.intended_start() - Nanos::ZERO).as_micros();
     let starts: Vec<_> = iter::from_fn(|| pacer.try_acquire().ok()).map(intended).collect();
-    // Slots 1 and 2 were due already. Slot 3 comes 6.5 ms late, and again only 2 of these are kept.
+    // Slots 1 and 2 were due already. Slot 3 starts 6.5 ms late, and again only 2 ms of this lateness are kept.
     assert_eq!(starts, [7_000, 8_000, 1_500, 6_500, 7_000, 7_500, 8_000]);
 }
 
 type Change = fn(&Pacer);
 
-/// A pacer of 10/s, corrected to 1/s at 1 s and changed at another moment. The first `started` slots have started on
-/// time.
+/// Returns a pacer of 10/s that is corrected to 1/s at 1 s and changed at another time. The first `started` slots have
+/// started on time.
 fn corrected_to_less(
     policy: fn(PacerBuilder) -> PacerBuilder,
     started: u64,
@@ -286,7 +287,8 @@ fn corrected_to_less(
     (clock, pacer)
 }
 
-/// Time that a late policy forfeits does not bring slots forward that the corrected load has not reached yet.
+/// Checks that time that a late policy forfeits does not bring slots forward that the corrected load has not reached
+/// yet.
 #[test]
 fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 3]); 3] = [
@@ -313,7 +315,7 @@ fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     }
 }
 
-/// Forfeited time brings no slot forward even if it ends before the load was corrected.
+/// Checks that forfeited time brings no slot forward, even if it ends before the load was corrected.
 #[test]
 fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 4]); 2] = [
@@ -332,8 +334,8 @@ fn the_rest_of_the_backlog_brings_no_slot_forward_of_a_load_that_was_corrected_t
     }
 }
 
-/// Slots that are leased after the correction wait for the corrected load, even if the earlier load would have reached
-/// them.
+/// Checks that slots that are leased after the correction wait for the corrected load, even if the earlier load would
+/// have reached them.
 #[test]
 fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     let clock = ManualClock::new();
@@ -348,7 +350,8 @@ fn forfeited_time_brings_no_slot_forward_that_is_leased_after_a_correction() {
     assert_eq!(due, [500, 2_000, 3_000].map(|ms| Ok(at(1_000_000 * ms))));
 }
 
-/// A correction that arrives after the end continues nothing, and does not change the slots that were asked for.
+/// Checks that a correction that arrives after the end does not continue the schedule, and does not change the number
+/// of slots in the requested load.
 #[test]
 fn a_correction_after_the_end_changes_nothing() {
     for (backlog, start_before) in [(None, true), (Some(0), true), (Some(0), false)] {
@@ -377,7 +380,7 @@ fn a_correction_after_the_end_changes_nothing() {
     }
 }
 
-/// Slots are identified by their own numbers, even from before the oldest lease that is remembered.
+/// Checks that slots are identified by their own numbers, even from before the oldest lease that is kept.
 #[test]
 fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
     let clock = ManualClock::new();
@@ -396,7 +399,8 @@ fn slots_that_never_started_are_listed_where_leases_are_forgotten() {
     }
 }
 
-/// From a rate of zero the load continues as from any other rate: slot 11 comes when the load has reached it.
+/// Checks that the load continues from a rate of zero as from any other rate: slot 11 starts when the load has reached
+/// it.
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     for new in ["hold 1/s 1s, hold 0/s 1h", "hold 1/s 1s"] {
@@ -411,8 +415,8 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     }
 }
 
-/// Slots that were due by the old load, and that the new one has not reached yet, are still asked for, are backlog, and
-/// start, even if the schedule ends meanwhile.
+/// Checks that slots that were due by the old load, and that the new one has not reached yet, still count as requested
+/// and as backlog, and start, even if the schedule ends before that.
 #[test]
 fn slots_due_before_a_correction_to_less_are_still_due() {
     for ends in [None, Some(1_200), Some(1_400)].map(|end| end.map(Duration::from_millis)) {
@@ -439,8 +443,8 @@ fn slots_due_before_a_correction_to_less_are_still_due() {
     }
 }
 
-/// A change after the end of a schedule does not continue the schedule. A lease after that change does not either,
-/// wherever the lease ends.
+/// Checks that a change after the end of a schedule does not continue the schedule, and that a lease after that change
+/// does not either, wherever the lease ends.
 #[test]
 fn slots_leased_after_a_change_after_the_end_do_not_start() {
     let changes: [Change; 3] = [
@@ -481,7 +485,7 @@ fn take(step: (u8, u64, u64), pacer: &Pacer, clock: &ManualClock) {
 }
 
 proptest! {
-    /// This holds for all leases, changes and starts, in any order.
+    /// Checks the law for all leases, changes and starts, in any order.
     #[test]
     fn nothing_is_due_when_the_schedule_has_ended(
         steps in prop::collection::vec((0_u8..6, 0_u64..16, 0_u64..16), 1..10)
@@ -496,7 +500,7 @@ proptest! {
     }
 }
 
-/// After a change before the end, the slots after the change can still be leased.
+/// Checks that after a change before the end, the slots after the change can still be leased.
 #[test]
 fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     let clock = ManualClock::new();
@@ -513,7 +517,7 @@ fn an_end_by_time_waits_for_leases_after_a_change_before_it() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// Slots that were due before a correction to less stay due, whatever changes next.
+/// Checks that slots that were due before a correction to a smaller load stay due, whatever changes next.
 #[test]
 fn slots_due_before_a_correction_stay_due_through_the_next_change() {
     let changes: [Change; 4] = [
@@ -538,8 +542,8 @@ fn slots_due_before_a_correction_stay_due_through_the_next_change() {
     }
 }
 
-/// Slots that have started by the old load are not leased again, and slots that are leased after them start as the new
-/// load says.
+/// Checks that slots that have started by the old load are not leased again, and that slots that are leased after them
+/// start at the times of the new load.
 #[test]
 fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     for (until, started_first) in [(20, 6), (26, 7)] {
@@ -568,7 +572,7 @@ fn a_load_that_is_corrected_to_less_goes_on_where_it_was() {
     }
 }
 
-/// Leases have to follow one another: otherwise a slot would have two owners or none.
+/// Checks that leases have to follow one another: otherwise a slot would have two owners or no owner.
 #[test]
 fn leases_follow_one_another() {
     let clock = ManualClock::new();
@@ -577,7 +581,7 @@ fn leases_follow_one_another() {
         [Lease::of(all(), 20), Lease::of(Shard::new(1, 2).unwrap(), 10), Lease::of(all(), 30)];
     assert_eq!(pacer.lease(0, &mixed), Err(ShardError::Order));
     assert_eq!(pacer.try_acquire(), Err(Refused::NotUntil(Nanos::MAX)), "nothing is changed");
-    // Here nothing can be refused: the second lease is empty.
+    // This call cannot be refused: the second lease is empty.
     assert_eq!(pacer.lease_rest(0, &mixed), 0);
     clock.set(at(10_000_000_000));
     let starts: Vec<_> = iter::from_fn(|| start(pacer.try_acquire()).ok()).collect();
@@ -586,7 +590,7 @@ fn leases_follow_one_another() {
     assert_eq!(pacer.lease(30, &[Lease::of(all(), 40), Lease::nothing(40)]), Ok(()));
 }
 
-/// A pacer that had all slots until now keeps the slots before its first lease.
+/// Checks that a pacer that had all slots until now keeps the slots before its first lease.
 #[test]
 fn a_pacer_that_has_all_slots_is_leased_the_rest() {
     let clock = ManualClock::jumping();

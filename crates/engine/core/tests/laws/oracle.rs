@@ -1,23 +1,24 @@
-//! The differential test: the pacer and a plain pacer under a mutex, driven by the same random sequences.
+//! The differential test: drives the pacer and a plain pacer under a mutex with the same random sequences.
 //!
-//! Both take one step after the other, on a clock that is moved by hand, and that jumps to the end of each pause. After
+//! Both make one step after the other, on a clock that the test moves, and that jumps to the end of each pause. After
 //! every step the answers and the ledgers are compared. `PROPTEST_CASES=100000` makes the test long.
 //!
 //! All results must be the same, with these exceptions:
 //!
-//! * A lane takes slots ahead. Only the guarantees for them are checked: how many it may take, that they are due and
-//!   follow the one it starts, that it starts them in order, that no other caller gets them, and that they come back.
-//!   The number that it has taken is read from the ledger. The slots of other callers are compared one by one, so a
-//!   slot that is lost or handed out twice is detected at once.
-//! * In an open loop a slot may be granted on an earlier reading of the clock, and its wait time is
-//!   then a lower bound. `stalls.rs` checks how much lower it may be.
-//! * A slot that was held over more changes of rate than the pacer remembers exactly may get an
+//! * A lane claims slots in advance. Only the guarantees for them are checked: how many it may claim, that they are
+//!   due and follow the one that it starts, that it starts them in order, that no other caller gets them, and that
+//!   they are given back. The number that it has claimed is read from the ledger. The slots of other callers are
+//!   compared one by one, so a slot that is lost or handed out twice is detected at once.
+//! * In an open loop a slot may be granted with an earlier reading of the clock, and its wait time is then a lower
+//!   bound. `stalls.rs` checks how much lower it may be.
+//! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended
+//!   start.
 //!   approximate intended start.
-//!
 //! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read
 //! and where it is counted from), and for every rate change 2^-16 of the longest interval and 2 ns at the faster rate,
-//! which are more at the slower one; see `Slack`. Owed time is paid back from a start on, and a caller that was held
-//! back until then started in a whole nanosecond; see `PayBack`. If a decision depends on a smaller difference, the
+//! which are more at the slower one; see `Slack`. Owed time is made up for from a start on. If that caller had to
+//! wait, it started in a whole nanosecond; see `PayBack`. If a decision depends on a smaller difference, the sequence
+//! ends at that step.
 //! sequence ends there.
 
 use crate::common::{rate, span, strictness};
@@ -31,7 +32,7 @@ use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// More lanes than this are not opened.
+/// The maximum number of lanes.
 const MOST_LANES: usize = 4;
 
 /// Both pacers, the claims that are held, with their slots, and the lanes that are open.
@@ -42,7 +43,7 @@ struct Pair {
     oracle: Oracle,
     claims: Vec<(Claim<'static>, u64)>,
     lanes: Vec<Lane>,
-    /// When the last grant started, unless a lane made it.
+    /// The time of the last grant's start, unless a lane made it.
     last_start: Cell<Nanos>,
 }
 
@@ -157,7 +158,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Whether a caller that is held back ever returns.
+    /// Returns whether a caller that has to wait ever returns.
     fn comes_back(&self) -> bool {
         !self.pacer.is_paused() || self.pacer.is_closed()
     }
@@ -280,7 +281,7 @@ impl Pair {
         Ok(())
     }
 
-    /// A claim that is started at once, and kept if it is not due.
+    /// Makes a claim that is started at once, and kept if it is not due.
     fn claim_and_start(&mut self) -> Result<(), Undecided> {
         let now = self.now();
         let (real, claim) = match self.pacer.claim() {
@@ -309,7 +310,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Compares the answers, and the moments at which the callers returned.
+    /// Compares the answers, and the times at which the callers returned.
     fn compare(&self, real: Result<Grant, Refused>, (plain, now): (Answer, When)) {
         let slack = self.oracle.slack();
         let fits =
@@ -341,7 +342,7 @@ impl Pair {
     fn compare_ledgers(&self) -> Result<(), Undecided> {
         let (ledger, books) = (self.pacer.ledger(), self.oracle.books(self.now())?);
         crate::common::assert_balanced(&self.pacer);
-        // Each amount that was forfeited, or each slot that came back, is rounded one more time.
+        // Each amount that was forfeited, and each slot that was given back, is rounded one more time.
         let slack = 30.0 * self.oracle.slack() + books.off;
         let near = |real: Duration, plain: f64| (float_span(real) - plain).abs() <= slack;
         let nearly = |real: Duration, plain: f64| {
@@ -359,7 +360,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Closes the pacer: every caller gets `Closed`, and all slots that have not started come back.
+    /// Closes the pacer: every caller gets `Closed`, and all slots that have not started are given back.
     fn finish(&mut self) -> Result<(), Undecided> {
         for step in [
             Step::Close,
@@ -379,7 +380,7 @@ impl Pair {
     }
 }
 
-/// Runs the sequence, up to the first step whose right outcome is undecided.
+/// Runs the sequence, up to the first step whose correct outcome is undecided.
 fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
     let mut pair = Pair::new(setting);
     for step in steps {
@@ -392,7 +393,7 @@ fn run(setting: &Setting, steps: &[Step]) -> Result<(), Undecided> {
 #[test]
 fn the_pacer_does_what_the_plain_one_does() {
     let usual = ProptestConfig::default();
-    // Some mistakes show in only one of several hundred sequences.
+    // Some mistakes are visible in only one of several hundred sequences.
     let config =
         ProptestConfig { cases: usual.cases.max(2_048), failure_persistence: None, ..usual };
     let (cases, cut_short) = (config.cases, Cell::new(0));
@@ -405,7 +406,7 @@ fn the_pacer_does_what_the_plain_one_does() {
     assert!(cut_short.get() <= cases / 4, "{} of {cases} were cut short", cut_short.get());
 }
 
-/// A rate without anything else.
+/// Returns a setting with a rate, without any other features.
 fn plain() -> Setting {
     Setting {
         profile: Profile::Slow,
@@ -454,9 +455,9 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane is held back, is then too late, and is replaced by one that is not. At that slot the catch-up
-/// begins anew, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a
-/// slot takes up to twenty times as long.
+/// Each slot of the lane waits, is then too late, and is replaced by one that is not. At that slot the catch-up begins
+/// again, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a slot
+/// takes up to twenty times as long.
 #[test]
 fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {

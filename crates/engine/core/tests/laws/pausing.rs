@@ -1,5 +1,5 @@
-//! How a caller is held back under each [`Pause`]: which changes reach it, when it sleeps, what that costs, and which
-//! timers it uses.
+//! Tests how a caller waits under each [`Pause`]: which changes reach it, when it sleeps, how much that costs, and
+//! which timers it uses.
 
 use crate::common::{
     HOUR, MICRO, MILLI, PAUSES, SECOND, at, intended_ns, put_off_to, rate, span, strictness,
@@ -17,13 +17,13 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread. It advances only while a caller waits on it, asleep or spinning. Then another thread does
-/// the next step; if no step is left, the wait is over. Sleeps overrun by 1 us.
+/// A clock for one thread. It advances only while a caller waits on it, asleep or spinning. At that time another
+/// thread makes the next step; if no step is left, the wait is over. Sleeps overrun by 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,
     steps: Mutex<VecDeque<Step>>,
-    /// The moments that callers slept to.
+    /// The times to which callers slept.
     sleeps: Mutex<Vec<Nanos>>,
 }
 
@@ -50,7 +50,7 @@ impl Staged {
         }
     }
 
-    /// The moments that callers slept to since the last call.
+    /// Returns the times to which callers slept since the last call.
     fn sleeps(&self) -> Vec<Nanos> {
         std::mem::take(&mut *self.sleeps.lock().expect("no panic"))
     }
@@ -98,7 +98,7 @@ fn callers_of_a_paused_pacer_sleep_whatever_the_strategy() {
     }
 }
 
-/// 400k/s in 16 shares: the slots of each process are 40 us apart, and those of the load 2.5 us.
+/// The load is 400k/s in 16 shares: the slots of each process are 40 us apart, and those of the load 2.5 us.
 #[test]
 fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_of_the_load() {
     let builders: [fn(PacerBuilder) -> PacerBuilder; 3] = [
@@ -118,7 +118,8 @@ fn pauses_are_stretched_where_the_slots_of_the_process_are_close_and_not_those_o
     }
 }
 
-/// The result and the time of a caller that spins for a slot a microsecond away while `changes` come one by one.
+/// Returns the result and the time of a caller that spins for a slot a microsecond away while `changes` come one by
+/// one.
 fn spinning_meanwhile(pause: Pause, changes: &[fn(&Pacer)]) -> (Result<u64, Ended>, Nanos) {
     let clock = Arc::new(Staged::default());
     let pacer = clock.pacer(Pacer::builder(rate("1/h")).pause(pause));
@@ -148,7 +149,7 @@ fn a_change_reaches_callers_that_spin() {
     }
 }
 
-/// How long the next `starts` starts spin. Each start has one sleep.
+/// Returns how long the next `starts` starts spin. Each start has one sleep.
 fn spun_by(starts: usize, clock: &Staged, pacer: &Pacer) -> Duration {
     let before = pacer.counters().spun;
     clock.sleeps();
@@ -175,7 +176,7 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
         let clock = Arc::new(Staged::default());
         let pacer = clock.pacer(Pacer::builder(rate("1M/s")).pause(Pause::Hybrid));
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        // Twice, because a thread that has spun lets others spin.
+        // The loop runs twice, because a thread that has spun lets others spin.
         for _ in 0..2 {
             acquire_with(processors - 1, &clock, &pacer, |clock| {
                 assert_eq!(clock.sleeps().len(), 0);
@@ -190,7 +191,7 @@ fn no_more_threads_spin_at_once_than_there_are_processors() {
     });
 }
 
-/// A thread wakes 2 us or more before a start, and oversleeps one of them.
+/// A thread wakes 2 us or more before a start, and oversleeps one of the starts.
 #[test]
 fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_milliseconds() {
     in_a_new_thread(|| {
@@ -212,9 +213,9 @@ fn a_thread_that_loses_the_processor_while_spinning_sleeps_for_twenty_millisecon
     });
 }
 
-/// 10/s at ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s. Slots 2 and 3 are given
-/// back while a caller sleeps for slot 4, and slot 2 is taken at 10.14 s, 90 ms later than it might have started. Slot
-/// 4 starts 100 ms after slot 2.
+/// The load is 10/s with ratio 2, so slots may start every 50 ms while time is owed. Slot 1 started at 10 s. Slots 2
+/// and 3 are given back while a caller sleeps for slot 4, and slot 2 is claimed at 10.14 s, 90 ms later than it might
+/// have started. Slot 4 starts 100 ms after slot 2.
 #[test]
 fn a_second_stall_while_time_is_owed_holds_back_a_caller_that_sleeps_already() {
     let clock = Arc::new(Staged::default());
@@ -262,7 +263,7 @@ mod linux {
         }
     }
 
-    /// The slack of three sleeps, and the slack after them, of a thread that has 70 us.
+    /// Returns the timer slack of three sleeps, and the slack after them, of a thread whose own slack is 70 us.
     fn slack(pause: Pause, set: impl FnOnce(PacerBuilder) -> PacerBuilder) -> (Vec<u64>, u64) {
         set_current_timer_slack(NonZeroU64::new(70 * MICRO)).expect("Linux has it");
         let clock = Arc::new(SlackNotes::default());
@@ -289,7 +290,7 @@ mod linux {
         });
     }
 
-    /// The CPU time that a sleep takes.
+    /// The CPU time that a sleep takes, in nanoseconds.
     const COST_NS: u64 = 26 * MICRO;
 
     /// A clock for one thread that advances only during sleeps, which end on time and take [`COST_NS`] of CPU time.
@@ -329,7 +330,7 @@ mod linux {
             (clock, pacer)
         }
 
-        /// How many sleeps there are during the next `nanos` nanoseconds of the clock.
+        /// Returns the number of sleeps during the next `nanos` nanoseconds of the clock.
         fn sleeps_in(&self, nanos: u64, pacer: &Pacer) -> u64 {
             let (end, before) =
                 (self.now().as_nanos() + nanos, self.sleeps.load(Ordering::Relaxed));
@@ -340,7 +341,7 @@ mod linux {
         }
     }
 
-    /// All slots that were due since 0 have started by now.
+    /// Checks that all slots that were due since 0 have started.
     fn assert_exact(starts_per_s: u64, pacer: &Pacer) {
         drain(pacer);
         let due =
@@ -354,7 +355,7 @@ mod linux {
         set: impl FnOnce(PacerBuilder) -> PacerBuilder,
     ) {
         let (clock, pacer) = DearSleeps::pacer(starts_per_s, set);
-        // The cost of a sleep is learnt first, and then varies by a sixteenth.
+        // The thread first measures the cost of a sleep, which then varies by a sixteenth.
         clock.sleeps_in(20 * MILLI, &pacer);
         let sleeps = clock.sleeps_in(80 * MILLI, &pacer);
         let most = (80 * MILLI + 5 * MILLI) * percent / 100 / COST_NS + 1;

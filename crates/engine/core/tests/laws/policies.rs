@@ -1,4 +1,5 @@
-//! The policies for missed time, in virtual time: strictness, the ledger, and no bursts except those that were chosen.
+//! Tests the late policies in virtual time: strictness, the ledger, and that there are no bursts except those that
+//! were chosen.
 
 use crate::common::{
     MILLI, RoughClock, WEEK, actual_ns, assert_balanced, at, build, drain, intended_ns, rate, span,
@@ -7,7 +8,8 @@ use crate::common::{
 use nanopace::{ManualClock, Pacer, Refused, Strictness};
 use std::sync::Arc;
 
-/// 100/s with slot 0 taken at 0 s and no caller until 10.01 s, so that slot 1 is 10 s late.
+/// Returns a pacer of 100/s whose slot 0 started at 0 s and that had no caller until 10.01 s, so that slot 1 is 10 s
+/// late.
 fn stalled(number: f64) -> (ManualClock, Pacer) {
     let clock = ManualClock::new();
     let pacer = build("100/s", &clock).strictness(strictness(number)).build();
@@ -50,7 +52,7 @@ fn catch_up(ratio: f64, interval_ns: u64) -> u64 {
         if wait_ns(grant) == 0 {
             return slot;
         }
-        // At exactly the ratio, to the nanosecond that rounding up moves a start by.
+        // The gap is exactly that of the ratio, to the nanosecond by which rounding up moves a start.
         assert!(gap.abs_diff(interval_ns) <= 1, "slot {slot}: a gap of {gap}, not {interval_ns}");
         last = Some(actual_ns(grant));
     }
@@ -107,7 +109,7 @@ fn oversleep_within_the_tolerance_costs_no_rate() {
     }
 }
 
-/// Each sleep ends 100 us late, and the next one lasts for the rest of the interval.
+/// Each sleep ends 100 us late, and the next one lasts for the remaining interval.
 #[test]
 fn a_lane_reports_how_far_its_caller_overslept() {
     let clock = Arc::new(RoughClock::default());

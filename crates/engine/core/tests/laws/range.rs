@@ -1,11 +1,11 @@
-//! Beyond the range of positions: no call hangs, and nothing is lost from the ledger.
+//! Tests lateness beyond the range of positions: no call hangs, and the ledger loses nothing.
 
 use crate::common::{SECOND, assert_balanced, at, build, rate, span, strictness};
 use nanopace::{Grant, ManualClock, Nanos, Pacer, Refused};
 
-/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a year of lateness, time beyond the
-/// range is forfeited. Remaining slots that are more than 10 us late are skipped. 10 us are 167.8
-/// intervals, so 168 slots remain, with the one that is due now.
+/// At 2^24 slots per second the range of 2^44 slots is 2^20 seconds, or 12 days. At a lateness of a year, time beyond
+/// the range is forfeited. Remaining slots that are more than 10 us late are skipped. 10 us are 167.8 intervals, so
+/// 168 slots remain, including the one that is due now.
 #[test]
 fn skipping_works_beyond_the_range() {
     let clock = ManualClock::new();
@@ -37,8 +37,8 @@ fn backlog_beyond_the_range_is_forfeited() {
     }
 }
 
-/// 10 G/s for an hour, then 1/s: at the slow rate 2^44 slots are late, nearly all of them from the fast part. The next
-/// slot is late by the range, without an additional interval of the slow rate.
+/// The rate is 10 G/s for an hour, then 1/s. At the slow rate 2^44 slots are late, nearly all of them from the fast
+/// part. The next slot is late by the range, without an additional interval of the slow rate.
 #[test]
 fn a_backlog_is_cut_to_the_range_where_the_rate_was_another_one() {
     let clock = ManualClock::new();
@@ -69,8 +69,8 @@ fn the_end_of_time_hangs_no_caller() {
 }
 
 /// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. So 8 of 10 s at one per second are idle. Slots 0
-/// and 1 are given back, and their two seconds are backlog; slot 2's second is not due yet. Taken again, they start at
-/// once, with their full lateness.
+/// and 1 are given back, and their two seconds are backlog; slot 2's second is not due yet. When they are claimed
+/// again, they start at once, with their full lateness.
 #[test]
 fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     let clock = ManualClock::new();
@@ -93,7 +93,7 @@ fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
 }
 
 /// At 4 G/s the range of 2^44 slots is 4398 s. Limits of that size and of two hours have no effect, and slots still
-/// start at twelve hours of lateness. Time that is owed is still paid back at its ratio.
+/// start at a lateness of twelve hours. Time that is owed is still made up for at its ratio.
 #[test]
 fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     let hour = 3_600_000_000_000;
@@ -109,8 +109,8 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     }
 }
 
-/// At 10 G/s positions wrap after 2^48 slots, and are ambiguous from 2^47 on. 10 s are forfeited, and again after 35
-/// 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
+/// At 10 G/s positions wrap around after 2^48 slots, and are ambiguous from 2^47 on. 10 s are forfeited, and again
+/// after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
 #[test]
 fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     let clock = ManualClock::jumping();
@@ -126,9 +126,8 @@ fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     }
 }
 
-/// At 10 G/s and a burst ratio of 1.0001 an hour's debt takes more than a year to pay back. A line
-/// reaches 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the
-/// other for a day.
+/// At 10 G/s and a burst ratio of 1.0001 it takes more than a year to make up for an hour of owed time. A line reaches
+/// 2^46 slots, which are less than two hours. Rows of 2^32 - 1 slots are due one after the other for a day.
 #[test]
 fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
     let clock = ManualClock::jumping();
@@ -145,7 +144,7 @@ fn time_owed_for_longer_than_a_line_reaches_is_paid_back_at_its_ratio() {
 }
 
 /// At 1 G/s a line reaches 2^46 slots, which are 19.5 hours. A start that is a day late forfeits the time beyond the
-/// range, but the load has asked for a whole day's slots.
+/// range, but the requested load contains a whole day's slots.
 #[test]
 fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
     let (clock, day_ns) = (ManualClock::new(), 86_400 * SECOND);
@@ -155,7 +154,7 @@ fn all_slots_beyond_the_reach_of_a_line_count_as_asked_for() {
     assert_eq!(pacer.asked_before(pacer.now()), day_ns);
 }
 
-/// A slot beyond 292 years, the range of moments, does not count as paused.
+/// Checks that a slot beyond 292 years, the range of times, does not count as paused.
 #[test]
 fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     let clock = ManualClock::new();
@@ -168,7 +167,8 @@ fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
 }
 
-/// A slow piece of schedule before a fast one, and more lateness than positions reach: calls return.
+/// Uses a slow piece of the schedule before a fast one, and more lateness than positions reach. Checks that calls
+/// return.
 #[test]
 fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     for late_s in [100, 2_000, 10_000, 100_000, 5_000_000] {
@@ -184,7 +184,7 @@ fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     }
 }
 
-/// Slots that have come back, followed by a backlog beyond the range.
+/// Tests slots that have been given back, followed by a backlog beyond the range.
 #[test]
 fn slots_that_came_back_are_counted_beyond_the_range() {
     let clock = ManualClock::new();
@@ -200,7 +200,7 @@ fn slots_that_came_back_are_counted_beyond_the_range() {
     assert_balanced(&pacer);
 }
 
-/// The last possible moment.
+/// Tests the last possible time.
 #[test]
 fn the_account_of_time_holds_at_the_end_of_time() {
     let clock = ManualClock::new();
@@ -211,7 +211,7 @@ fn the_account_of_time_holds_at_the_end_of_time() {
     assert_balanced(&pacer);
 }
 
-/// Random slots at one a day, of which the clock's range has 106 751.
+/// Tests random slots at one per day, of which the clock's range contains 106 751.
 #[test]
 fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     let clock = ManualClock::new();
@@ -220,7 +220,7 @@ fn random_slots_beyond_the_range_of_the_clock_are_never_due() {
     assert_eq!(pacer.claim().expect("open").due(), Ok(Nanos::MAX));
 }
 
-/// Slot 1 forfeits a second, so slot 2 follows a nanosecond after it. It is held while a call that starts nothing
+/// Slot 1 forfeits a second, so slot 2 follows a nanosecond after it. It is held while a call that starts no slot
 /// forfeits the time beyond the range after it.
 #[test]
 fn a_slot_that_is_held_keeps_its_intended_start_beyond_the_range() {

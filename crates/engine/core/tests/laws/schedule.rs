@@ -1,4 +1,4 @@
-//! The schedule in virtual time: the rate is exact, and there is no credit from the past.
+//! Tests the schedule in virtual time: the rate is exact, and there is no credit from the past.
 //!
 //! An intended start is the exact multiple of the interval, rounded up to a whole nanosecond. It is never early, and
 //! off by less than one nanosecond, so errors do not accumulate.
@@ -10,13 +10,13 @@ use crate::common::{
 use nanopace::{ManualClock, Pacer, Rate, RateError};
 use std::time::Duration;
 
-/// `slot x period / operations` in nanoseconds, rounded up.
+/// Returns `slot x period / operations` in nanoseconds, rounded up.
 fn ideal_ns(slot: u128, operations: u128, period_ns: u128) -> u64 {
     u64::try_from((slot * period_ns).div_ceil(operations)).expect("within the range of moments")
 }
 
-/// The interval is kept to one part in 2^63, a hundredth of a nanosecond in a year. Rounding up can only be wrong by
-/// that much.
+/// Checks a start. The interval is stored with an error of one part in 2^63, a hundredth of a nanosecond in a year.
+/// Rounding up can be wrong by at most that error.
 fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns: u128) {
     let (actual, ideal) = (u128::from(actual_ns) * operations, slot * period_ns);
     assert!(
@@ -26,9 +26,9 @@ fn assert_within_a_trace(actual_ns: u64, slot: u128, operations: u128, period_ns
     assert!(actual + operations / 100 >= ideal, "slot {slot}: {actual_ns} ns is early");
 }
 
-/// Takes rows of `step` slots on a jumping clock up to about `until_ns`. Each must start at its
-/// ideal time, or if that is a trace beyond a whole nanosecond, at that nanosecond. Returns the
-/// number of slots.
+/// Starts rows of `step` slots on a jumping clock up to about `until_ns`. Each must start at its ideal time, or if
+/// that exceeds a whole nanosecond by no more than the error of the interval, at that nanosecond. Returns the number
+/// of slots.
 fn assert_exact(rate: Rate, operations: u128, period_ns: u128, step: u32, until_ns: u64) -> u128 {
     let clock = ManualClock::jumping();
     let pacer = Pacer::builder(rate).clock(clock).build();
@@ -80,8 +80,8 @@ fn thirds_are_the_same_thirds_for_ever() {
 
 #[test]
 fn odd_rates_are_exact_over_a_year() {
-    // A year is 31 536 000 s: 0.5/s has 15 768 000 slots in it, 70 k/s 2.2 x 10^12. Steps are
-    // primes, so that every remainder of the interval comes up.
+    // A year is 31 536 000 s and contains 15 768 000 slots at 0.5/s, and 2.2 x 10^12 at 70 k/s. Steps are primes, so
+    // that every remainder of the interval is tested.
     for (text, operations, period_s, step, slots) in [
         ("0.5/s", 1, 2, 997, 15_768_000),
         ("3/s", 3, 1, 9_973, 94_608_000),
@@ -108,8 +108,8 @@ fn floating_point_rates_are_exact_at_their_exact_value() {
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// 10^15 slots at `per_second`, in rows of 2^32 - 1. Each starts within an interval after its ideal
-/// time and never before it.
+/// Starts 10^15 slots at `per_second`, in rows of 2^32 - 1. Each must start within an interval after its ideal time
+/// and never before it.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");
@@ -219,8 +219,8 @@ fn a_schedule_can_start_late_on_the_clock_and_end_with_it() {
 
 #[test]
 fn a_change_at_a_slots_own_moment_leaves_the_whole_next_interval() {
-    // Moments on which a slot starts to the nanosecond, by the old rate: 3 slots of 30 M/s take 100
-    // ns, 10 of 10 G/s 1 ns.
+    // These are times at which a slot starts to the nanosecond by the old rate: 3 slots of 30 M/s take 100 ns, 10 of
+    // 10 G/s 1 ns.
     for (old, moment) in [("1/65536ns", 65_536), ("1/s", SECOND), ("30M/s", 100), ("10G/s", 1)] {
         for (new, interval) in [("8k/s", 125_000), ("1/s", SECOND), ("1/d", DAY)] {
             let clock = ManualClock::new();
@@ -331,7 +331,7 @@ fn a_lane_starts_its_slots_where_the_schedule_has_them() {
     for text in ["3/s", "333.3/s", "7k/s", "16k/s", "70k/s", "1.1M/s", "300M/s", "400M/s", "7G/s"] {
         let clock = ManualClock::new();
         let pacers = [(); 2].map(|()| build(text, &clock).build());
-        // Late enough for blocks of more than a hundred slots.
+        // The pacer is late enough for blocks of more than a hundred slots.
         clock.advance(Duration::from_secs_f64(10_000.0 / rate(text).as_hz()));
         let mut lane = pacers[0].lane();
         for _ in 0..10_000 {

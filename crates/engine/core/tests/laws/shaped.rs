@@ -1,4 +1,4 @@
-//! Pacers whose rate follows a shape, whose slots lie unevenly, or that have a share of a load.
+//! Tests pacers whose rate follows a shape, whose slots are unevenly spaced, or that have a share of a load.
 
 use crate::common::random::shapes;
 use crate::common::{MILLI, at, span};
@@ -20,7 +20,7 @@ fn pacer(shape: &Shape, clock: &ManualClock) -> Pacer {
     Pacer::shaped(shape.clone()).clock(clock.clone()).build()
 }
 
-/// The intended starts of `slots` slots, from the start of the pacer.
+/// Returns the intended starts of `slots` slots, as times since the start of the pacer.
 fn starts(mut acquire: impl FnMut() -> Option<Grant>, slots: usize) -> Vec<Duration> {
     iter::from_fn(|| Some(acquire()?.intended_start() - Nanos::ZERO)).take(slots).collect()
 }
@@ -39,8 +39,8 @@ fn assert_on(shape: &Shape, starts: &[Duration], slots: impl IntoIterator<Item =
 const SLOTS: usize = 3_000;
 
 proptest! {
-    /// Whether callers come early or late, through lanes or not, each slot starts when the shape
-    /// says, to within the nanosecond of a chord.
+    /// Checks that each slot starts at the time of the shape, to within the nanosecond of a chord, whether callers
+    /// come early or late, and with lanes or without.
     #[test]
     fn intended_starts_are_those_of_the_shape(shape in shapes(), late in 0_u64..3_000_000_000, by_lane in any::<bool>()) {
         let clock = ManualClock::jumping();
@@ -61,7 +61,7 @@ proptest! {
         }
     }
 
-    /// Nothing starts early: a slot that is refused until a moment is granted then.
+    /// Checks that no slot starts early: a slot that is refused until a given time is granted at that time.
     #[test]
     fn a_slot_starts_at_the_moment_that_its_refusal_named(shape in shapes()) {
         let clock = ManualClock::new();
@@ -87,8 +87,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Forfeited slots are missing. The rest of the shape does not move: from the late start on, the number of slots by
-    /// any moment is the shape's.
+    /// Forfeited slots are missing. Checks that the shape after them does not move: after the late start, the number
+    /// of slots by any time is the shape's.
     #[test]
     fn a_forfeit_moves_slots_and_not_the_shape(shape in shapes(), on_time in 0_usize..100, stall in 1_000_000_u64..1_000_000_000) {
         let clock = ManualClock::new();
@@ -116,7 +116,7 @@ proptest! {
         }
     }
 
-    /// A burst ratio applies to the shape's rate at each moment.
+    /// Checks that a burst ratio applies to the shape's current rate.
     #[test]
     fn owed_time_is_paid_at_a_multiple_of_the_shape(ratio in 1.1_f64..3.0, stall in 1_000_u64..3_000) {
         let shape = shape("ramp 10/s..50/s 10s, hold 1h");
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(pacer.ledger().granted, 300);
     }
 
-    /// Going on with the rest of a shape moves nothing, however often.
+    /// Checks that continuing with the remaining part of a shape moves no slot, however often.
     #[test]
     fn going_on_with_the_rest_of_a_shape_changes_nothing(shape in shapes(), poisson in any::<bool>(), every in 1_u64..20_000_000) {
         let built = |clock| {
@@ -153,7 +153,7 @@ proptest! {
             for grant in iter::from_fn(|| pacer.try_acquire().ok()).take(20) {
                 let start = undisturbed.acquire().unwrap().intended_start();
                 let moved = grant.intended_start().as_nanos().abs_diff(start.as_nanos());
-                // A slot that lies where the rate is zero: there the rounding of a count takes some nanoseconds.
+                // The slot lies where the rate is zero: there the rounding of a count takes some nanoseconds.
                 let [here, there] =
                     [grant.intended_start(), start].map(|at| shape.count_at(at - Nanos::ZERO));
                 prop_assert!(moved <= 2 || (here - there).abs() < 1e-12, "by {moved} ns");
@@ -161,7 +161,7 @@ proptest! {
         }
     }
 
-    /// The slots of all processes together are the load's.
+    /// Checks that the slots of all processes together are the load's.
     #[test]
     fn shards_make_the_whole_load(shape in shapes(), weights in prop::collection::vec(1_u32..4, 1..4), poisson in any::<bool>()) {
         let load = |shard| {
@@ -191,7 +191,7 @@ fn a_change_of_shape_is_one_step_without_a_burst() {
     let mut starts = starts(|| pacer.try_acquire().ok(), 1_000);
     assert_eq!(starts.len(), 101, "what was due at the old rate, and nothing more");
     assert_eq!(starts.pop(), Some(Duration::from_secs(1)));
-    // Half an interval had passed. The other half is the new shape's.
+    // Half an interval had passed. The other half follows the new shape.
     assert_eq!(pacer.rate(), Rate::per_second(1_000).unwrap());
     let Err(Refused::NotUntil(next)) = pacer.try_acquire() else { panic!("due") };
     let wait = next - pacer.now();
@@ -199,7 +199,7 @@ fn a_change_of_shape_is_one_step_without_a_burst() {
 }
 
 proptest! {
-    /// A change of shards at any moment moves no slot, except by rounding.
+    /// Checks that a change of shards at any time moves no slot, except by rounding.
     #[test]
     fn a_change_of_shards_moves_no_slot(
         hz in 1_u64..10_000, moment in 0_u64..50_000_000, ahead in 1_u64..9,
@@ -235,7 +235,7 @@ fn a_constant_shape_is_a_constant_rate() {
     assert_eq!(pacer.rate(), Rate::per_second(7).unwrap());
 }
 
-/// A pacer grants exactly the slots that the shape has.
+/// Checks that a pacer grants exactly the slots of the shape.
 #[test]
 fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     let shape = shape("hold 1261/s 11102300ns");
@@ -243,7 +243,7 @@ fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     let jumping = pacer(&shape, &ManualClock::jumping());
     assert_eq!(starts(|| jumping.acquire().ok(), 100).len(), 15);
 
-    // The slot is asked for, regardless of late policies.
+    // The slot is part of the requested load, regardless of late policies.
     let clock = ManualClock::new();
     let strict = pacer(&shape, &clock);
     strict.set_strictness(Strictness::STRICT);
@@ -253,7 +253,7 @@ fn a_slot_in_the_last_nanosecond_of_a_shape_is_granted() {
     assert_eq!((last, end, strict.asked_before(Nanos::MAX)), (14, 15, 15));
 }
 
-/// Ten slots in a second, nothing for four seconds, and ten slots again.
+/// A curve with ten slots in a second, no slot for four seconds, and ten slots again.
 #[derive(Debug)]
 struct Break;
 
@@ -264,8 +264,8 @@ impl Curve for Break {
     }
 }
 
-/// The slot at the beginning of a break starts at the end of the break if the rate is known to be zero, and at the
-/// beginning if a user's curve is flat.
+/// Checks that the slot at the beginning of a break starts at the end of the break if the rate is known to be zero,
+/// and at the beginning if a user's curve is flat.
 #[test]
 fn the_slot_at_the_beginning_of_a_break() {
     let text = "hold 10/s 1s, hold 0/s 4s, hold 10/s 1s".parse().unwrap();
@@ -320,7 +320,7 @@ fn a_recording_of_millions_ends_where_the_load_does() {
     assert_eq!(pacer.claim_many(SLOTS + 1).map(drop), Err(Refused::Finished));
 }
 
-/// A recording on a shape is played at a speed that follows it.
+/// Checks that a recording on a shape is played at a speed that follows the shape.
 #[test]
 fn a_replay_on_a_ramp_gets_faster() {
     let offsets = (0..10_u32).map(|n| n * Duration::from_secs(1));
@@ -345,7 +345,7 @@ fn a_shape_reaches_callers_that_are_asleep() {
     });
 }
 
-/// If the shape did not end now, the end of the schedule, and of the ledger, would lie in the past.
+/// If the shape did not end now, the end of the schedule and of the ledger would lie in the past.
 #[test]
 fn a_shape_that_is_over_already_ends_now() {
     let clock = ManualClock::new();
@@ -359,8 +359,8 @@ fn a_shape_that_is_over_already_ends_now() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Finished));
 }
 
-/// Slot 2 starts while the rate is zero and forfeits its lateness. The next change of the rate comes at the same count,
-/// and still after it.
+/// Slot 2 starts while the rate is zero and forfeits its lateness. The next change of the rate comes at the same
+/// count, but after the slot.
 #[test]
 fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     let clock = ManualClock::new();
@@ -378,7 +378,7 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// The slots of the first second are due and owed, and so are those of the change after them.
+/// The slots of the first second are due and owed, and so are the slots of the change after them.
 #[test]
 fn a_shard_is_not_set_among_slots_that_are_owed() {
     let clock = ManualClock::new();
@@ -391,7 +391,7 @@ fn a_shard_is_not_set_among_slots_that_are_owed() {
     assert!(pacer.set_shard(Shard::new(0, 2).unwrap(), 102).is_ok());
 }
 
-/// More slots than positions can distinguish at one time.
+/// The shapes have more slots than positions can distinguish at one time.
 #[test]
 fn a_hold_of_any_length_is_exact() {
     for text in ["hold 1M/s 1000d", "hold 10G/s 9d", "hold 10G/s 2h", "hold 1M/s 9000d"] {
@@ -407,7 +407,7 @@ fn a_hold_of_any_length_is_exact() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// At such rates, counts in units of 2^-64 slots cannot distinguish moments.
+/// At such rates, counts in units of 2^-64 slots cannot distinguish times.
 #[test]
 fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     for seed in 0..50 {
@@ -425,7 +425,7 @@ fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     }
 }
 
-/// Slot 5 starts late while the rate is zero, so time is owed from there on; slot 0 comes back.
+/// Slot 5 starts late while the rate is zero, so time is owed after that slot. Slot 0 is given back.
 #[test]
 fn a_slot_from_before_the_owed_time_does_not_wait_for_the_rate_to_rise() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! The laws of the engine, over random shapes: kinds of callers, late policies, changes and pauses.
+//! Tests the laws of the engine with random shapes: kinds of callers, late policies, changes and pauses.
 
 use crate::common::random::shapes;
 use crate::common::{assert_balanced, at, intended_ns, intended_starts, span, wait_ns};
@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use std::time::Duration;
 
-/// Pacers have no more slots than this, because shapes may have tens of millions.
+/// The maximum number of slots of a pacer, because shapes may have tens of millions.
 const SLOTS: u64 = 300;
 
-/// A chord is off by at most a nanosecond, and two chords by at most 2 from each other.
+/// The maximum difference between two starts: a chord is off by at most a nanosecond, and two chords differ by at most
+/// 2.
 const OFF_NS: u64 = 2;
 
 /// The upper bound of a shape's duration.
@@ -21,7 +22,7 @@ fn shaped(shape: &Shape, clock: &ManualClock) -> PacerBuilder {
     builder.tolerance(Duration::ZERO).slots(SLOTS)
 }
 
-/// The intended starts of all slots if nothing happens.
+/// Returns the intended starts of all slots without a stall or a change.
 fn undisturbed(shape: &Shape) -> Vec<u64> {
     let pacer = shaped(shape, &ManualClock::jumping()).build();
     intended_starts(std::iter::from_fn(|| pacer.acquire().ok()))
@@ -40,7 +41,7 @@ fn assert_about(starts: &[u64], slots: &[u64]) {
     }
 }
 
-/// Starts at most `most` slots, which are due.
+/// Starts at most `most` slots that are due.
 fn take(pacer: &Pacer, most: usize) -> Vec<Grant> {
     let due = std::iter::from_fn(|| pacer.try_acquire().ok()).take(most);
     let grants = due.inspect(|grant| crate::common::assert_started(pacer, *grant)).collect();
@@ -58,7 +59,7 @@ fn stall(pacer: &Pacer, clock: &ManualClock, steps: &[(u64, usize)]) -> Vec<Vec<
     taken
 }
 
-/// Starts the remaining slots, and moves the clock to each of them, until the schedule ends.
+/// Starts the remaining slots, moving the clock to each of them, until the schedule ends.
 fn finish(pacer: &Pacer, clock: &ManualClock) -> Vec<Grant> {
     let mut rest = Vec::new();
     loop {
@@ -73,7 +74,7 @@ fn finish(pacer: &Pacer, clock: &ManualClock) -> Vec<Grant> {
     }
 }
 
-/// Stalls of up to 300 ms, and how many slots are taken after each.
+/// Generates stalls of up to 300 ms, and the number of slots that are started after each.
 fn stalls() -> impl Strategy<Value = Vec<(u64, usize)>> {
     prop::collection::vec((0_u64..300_000_000, prop_oneof![0_usize..10, Just(1_000)]), 1..12)
 }
@@ -107,7 +108,8 @@ fn uses() -> impl Strategy<Value = Vec<Use>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Callers, lanes and claims together start every slot once, at its time, wherever slots were given back.
+    /// Checks that callers, lanes and claims together start every slot once, at its time, wherever slots were given
+    /// back.
     #[test]
     fn each_slot_starts_once_whichever_caller_takes_it(shape in shapes(), late in 0_u64..3_000_000_000, uses in uses()) {
         let clock = ManualClock::jumping();
@@ -144,8 +146,8 @@ proptest! {
         assert_each_once(&shape, &intended_starts(grants));
     }
 
-    /// A stall moves nothing under average or a burst ratio: late slots start later, and no time is idle. No time is
-    /// waiting or backlog once everything has started.
+    /// Checks that a stall moves no slot under average or a burst ratio: late slots start later, and no time is idle.
+    /// No time is waiting or backlog after all slots have started.
     #[test]
     fn a_stall_loses_no_time_that_is_made_up_for(shape in shapes(), ratio in prop_oneof![Just(0.0), 1.05_f64..3.0], stalls in stalls()) {
         let clock = ManualClock::new();
@@ -158,7 +160,7 @@ proptest! {
         prop_assert_eq!((ledger.idle, ledger.waiting, ledger.backlog), Default::default());
     }
 
-    /// Forfeited time is idle time: the strictness gives the part of each wait.
+    /// Checks that forfeited time is idle time: the strictness is the forfeited fraction of each wait.
     #[test]
     fn idle_time_is_the_part_of_each_wait_that_was_forfeited(shape in shapes(), part in prop_oneof![Just(1.0), 0.1_f64..1.0], stalls in stalls()) {
         let clock = ManualClock::new();
@@ -175,7 +177,7 @@ proptest! {
         }
     }
 
-    /// Every slot starts or is skipped. No start is later than the limit.
+    /// Checks that every slot starts or is skipped, and that no start is later than the limit.
     #[test]
     fn slots_that_are_not_skipped_start_within_the_limit(shape in shapes(), limit in limits(), stalls in stalls()) {
         let clock = ManualClock::new();
@@ -192,7 +194,7 @@ proptest! {
         }
     }
 
-    /// After a late start the backlog is at most the limit, and no slot is older.
+    /// Checks that after a late start the backlog is at most the limit, and that no slot is older.
     #[test]
     fn after_a_late_start_no_slot_is_later_than_the_maximum_backlog(shape in shapes(), limit in limits(), stalls in stalls()) {
         let clock = ManualClock::new();
@@ -203,7 +205,7 @@ proptest! {
         }
     }
 
-    /// Pauses move slots that have not started by their length, whether they were due or not.
+    /// Checks that pauses move slots that have not started by their length, whether they were due or not.
     #[test]
     fn a_pause_moves_every_slot_by_its_length(shape in shapes(), steps in prop::collection::vec((0_u64..300_000_000, 0_u64..2_000_000_000, 0_usize..60), 1..12)) {
         let clock = ManualClock::new();
@@ -222,8 +224,8 @@ proptest! {
         assert_each_once(&shape, &starts);
     }
 
-    /// A change does not move slots that are due, and makes none due; except where the rate was zero, the slot that
-    /// waited for it to rise.
+    /// Checks that a change does not move slots that are due, and makes no slot due, except the slot that waited for
+    /// the rate to rise from zero.
     #[test]
     fn a_change_keeps_the_slots_that_are_due_and_adds_none(shape in shapes(), next in shapes(), moment in 0_u64..1_000_000_000, taken in 0_usize..20) {
         let built = |clock: &ManualClock| {

@@ -1,5 +1,6 @@
-//! Every grant has the number of its slot in the whole load. `oracle.rs` compares the number of every single call, over
-//! changes, late policies, slots that come back and rows; `leases.rs` compares those of leased slots.
+//! Tests that every grant has the number of its slot in the whole load. `oracle.rs` compares the number of every
+//! single call, over changes, late policies, slots that are given back and rows. `leases.rs` compares the numbers of
+//! leased slots.
 
 use crate::common::{MILLI, SECOND, at, build, intended_ns, rate, span};
 use nanopace::driver::{self, Drive as _, Lease};
@@ -7,13 +8,13 @@ use nanopace::{Arrivals, Grant, Lane, ManualClock, Pacer, Rate, Shard};
 use proptest::prelude::*;
 use std::iter;
 
-/// A change of a load, for all of its processes alike.
+/// A change of a load that applies to all of its processes.
 #[derive(Clone, Debug)]
 enum Change {
     Rate(u64),
     Ramp(u64, u64),
     Pause(u64),
-    /// New shares, from this many slots after the next one on.
+    /// New shares, which begin the given number of slots after the next one.
     Shares([u32; 3], u64),
 }
 
@@ -30,7 +31,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// One process and its grants, which it takes by its lane, by a claim and directly in turn.
+/// One process and its grants, which it gets from its lane, from a claim and directly, in turn.
 struct Process {
     pacer: Pacer,
     lane: Lane,
@@ -77,7 +78,7 @@ impl Process {
 }
 
 proptest! {
-    /// All processes of a load together have each number once, and each has its own in order.
+    /// Checks that all processes of a load together have each number once, and that each has its own numbers in order.
     #[test]
     fn every_slot_has_one_number(
         first in shares(),
@@ -149,7 +150,7 @@ fn numbers_go_on_where_positions_wrap_around() {
     }
 }
 
-/// A fleet leases anew fifty times a second, and a caller may hold its slot for a minute.
+/// A fleet leases slots again fifty times per second, and a caller may hold its slot for a minute.
 #[test]
 fn a_slot_that_is_held_over_many_leases_keeps_its_number() {
     let clock = ManualClock::new();
@@ -174,7 +175,7 @@ fn a_slot_that_is_held_over_many_leases_keeps_its_number() {
     }
 }
 
-/// A start without a slot has no number.
+/// Checks that a start without a slot has no number.
 #[test]
 fn no_slots_have_no_number() {
     let pacer = build("1k/s", &ManualClock::new()).build();

@@ -1,6 +1,6 @@
-//! How grants report a stall, on a clock that is moved by hand. A wait time is never more than the true one. It is
+//! Tests how grants report a stall, on a clock that the tests move. A wait time is never more than the true one. It is
 //! exact under a late policy. In an open loop it is at most 10 us too short at the pace at which callers come, and a
-//! stall in the middle may stay hidden from as many starts as had been made in 10 us.
+//! stall between two starts may stay hidden from at most the number of starts that had been made in 10 us.
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The time for which a reading of the clock is used.
+/// The time for which a reading of the clock is used, in nanoseconds.
 const YOUNG_NS: u64 = 10 * MICRO;
 
-/// The most starts on one reading.
+/// The maximum number of starts with one reading.
 const MOST: u64 = 2048;
 
 const RATES: [&str; 8] = ["1/s", "10/s", "100/s", "2.4k/s", "10k/s", "200k/s", "1M/s", "10M/s"];
@@ -26,7 +26,7 @@ enum Way {
     Row,
     Claim,
     Lane,
-    /// By a lane and by the shared call in turn: neither relies on an old reading of the other.
+    /// Alternately with a lane and with the shared call. Neither uses an old reading of the other.
     Both,
 }
 
@@ -57,7 +57,7 @@ impl Told {
 }
 
 impl Worker {
-    /// Late by `behind`. A caller that is early moves the clock.
+    /// Creates a worker that is late by `behind`. A caller that is early moves the clock.
     fn new(way: Way, builder: PacerBuilder, behind: Duration) -> Worker {
         let clock = ManualClock::jumping();
         let pacer = builder.tolerance(Duration::ZERO).clock(clock.clone()).build();
@@ -78,7 +78,7 @@ impl Worker {
         told
     }
 
-    /// Like [`operate`](Worker::operate), for a worker that is late.
+    /// Starts an operation like [`operate`](Worker::operate), for a worker that is late.
     fn operate_late(&mut self, nanos: u64) -> Told {
         self.operate(nanos).expect("a slot is due")
     }
@@ -97,7 +97,7 @@ impl Worker {
     }
 }
 
-/// A lateness with enough slots for `starts` starts of two slots.
+/// Returns a lateness with enough slots for `starts` starts of two slots.
 fn enough(text: &str, starts: u64) -> Duration {
     Duration::from_secs_f64(rate(text).interval_ns() * 1e-9).mul_f64(2.5)
         * u32::try_from(starts).expect("few")
@@ -152,7 +152,8 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
     }
 }
 
-/// 200 k/s, and a stall of 10 s after the first operation: the second and the third start show it.
+/// The rate is 200 k/s, and there is a stall of 10 s after the first operation. The second and the third start report
+/// it.
 #[test]
 fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {
@@ -166,8 +167,8 @@ fn the_starts_after_a_first_stall_report_it() {
     }
 }
 
-/// A lane has taken a run on a reading of the clock. The run does not count towards the pace after that reading: the
-/// next reading is good for at most two shared starts, and the third shows a stall.
+/// A lane has claimed a run with a reading of the clock. Checks that the run does not count towards the pace after
+/// that reading: the next reading serves at most two shared starts, and the third reports a stall.
 #[test]
 fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), Duration::from_secs(1));
@@ -181,8 +182,8 @@ fn the_run_of_a_lane_does_not_count_as_the_pace_of_others() {
     assert_eq!(missing[1..], [0, 0], "{missing:?}");
 }
 
-/// A start without a slot, or of a row, reports the clock's reading to all callers. Slots that callers started before
-/// that report do not count as started since then.
+/// A start without a slot, or of a row, reports the clock's reading to all callers. Checks that slots that callers
+/// started before that report do not count as started after it.
 #[test]
 fn other_starts_in_between_make_no_caller_seem_faster() {
     for between in [0, 2] {
@@ -203,7 +204,7 @@ fn other_starts_in_between_make_no_caller_seem_faster() {
     }
 }
 
-/// All policies under which a start may move others, or be skipped.
+/// Returns all policies under which a start may move other slots or be skipped.
 fn policies(text: &str) -> [PacerBuilder; 6] {
     [
         Pacer::builder(rate(text)).strictness(strictness(0.5)),
@@ -223,7 +224,7 @@ fn wait_times_are_exact_if_a_policy_is_set() {
                 for (number, builder) in policies(text).into_iter().enumerate() {
                     let mut worker = Worker::new(way, builder, 10 * enough(text, 1));
                     for start in 0..200_u64 {
-                        // Occasionally a stall, and occasionally enough time for the next slot to be due.
+                        // Occasionally there is a stall, and occasionally enough time for the next slot to be due.
                         let stall = [0, 0, 0, 2 * MILLI, 0, 0, SECOND]
                             [usize::try_from(start % 7).expect("small")];
                         let told = worker.operate(operation_ns + stall);
@@ -258,8 +259,8 @@ fn nothing_starts_later_than_the_limit_whatever_stalls() {
     }
 }
 
-/// 100 M/s, a limit of 200 ns, and a clock on which each reading takes 500 ns: every slot is too
-/// late on the reading after its claim.
+/// The rate is 100 M/s and the limit 200 ns, on a clock on which each reading takes 500 ns: every slot is too late at
+/// the reading after its claim.
 #[test]
 fn a_limit_that_is_shorter_than_a_reading_of_the_clock_hangs_no_caller() {
     let clock = Arc::new(SlowClock(AtomicU64::new(0)));
@@ -296,7 +297,7 @@ impl Clock for CountingClock {
     }
 }
 
-/// Each reading is 1 ns later than the one before, however many starts come in between.
+/// A clock on which each reading is 1 ns later than the one before, however many starts come in between.
 #[derive(Debug, Default)]
 struct TickingClock(AtomicU64);
 
@@ -306,7 +307,7 @@ impl Clock for TickingClock {
     }
 }
 
-/// The operation for which the clock was read is one of them.
+/// The maximum includes the operation for which the clock was read.
 #[test]
 fn a_reading_serves_no_more_than_the_most() {
     for by_lane in [false, true] {
@@ -336,7 +337,7 @@ fn a_reading_serves_all_slots_that_are_due_within_less_than_ten_microseconds() {
                 assert!(grant.is_ok());
                 clock.0.advance(span(operation_ns));
             };
-            // At first a reading serves twice as many starts as the last one.
+            // At first a reading serves twice the number of starts of the last one.
             (0..20_000).for_each(|_| start());
             let before = clock.1.load(Ordering::Relaxed);
             (0..20_000).for_each(|_| start());
@@ -351,8 +352,8 @@ fn a_reading_serves_all_slots_that_are_due_within_less_than_ten_microseconds() {
     }
 }
 
-/// If callers were fast and have become slow, a lane's last run is as long as the fast ones were. After that it takes
-/// its slots one by one.
+/// If callers were fast and have become slow, a lane's last run is as long as the runs when they were fast. After that
+/// the lane claims its slots one by one.
 #[test]
 fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     let mut worker = Worker::new(Way::Lane, Pacer::builder(rate("1M/s")), enough("1M/s", 50_000));
@@ -370,8 +371,8 @@ fn a_lane_that_becomes_slow_holds_no_slots_that_others_could_start() {
     }
 }
 
-/// Workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the middle. The first free
-/// worker starts next. Returns the lateness of the latest start, and the number of starts.
+/// Simulates workers whose operations take 20 ms each, at 2.4 k/s, and a target that stalls for 2 s in the middle. The
+/// first free worker starts next. Returns the lateness of the latest start, and the number of starts.
 fn worst_lateness(workers: usize, by_lane: bool) -> (Duration, usize) {
     const OPERATION: Duration = Duration::from_millis(20);
     let clock = ManualClock::jumping();
@@ -398,7 +399,7 @@ fn lanes_start_no_later_than_the_shared_call_after_a_stall() {
         assert_eq!(lanes, shared, "{workers} workers");
     }
     // Each of 64 workers has one operation in the stall, and in 2 s 4800 slots become due: 4736 of them are late when
-    // it ends, and are worked off at 3.2 k/s. The last of the operations that began during the stall is 2 s late, and
-    // the others are less late.
+    // it ends, and are started at 3.2 k/s. The last of the operations that began during the stall is 2 s late, and the
+    // others are less late.
     assert!(worst_lateness(64, true).0 <= Duration::from_secs(2));
 }

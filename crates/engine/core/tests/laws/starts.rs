@@ -1,4 +1,4 @@
-//! The grants of a pacer match the starts that its load lists beforehand.
+//! Checks that the grants of a pacer match the starts that its load lists in advance.
 
 use nanopace::{Arrivals, Level, ManualClock, Nanos, Pacer, Rate, Shape, Shard};
 use proptest::prelude::*;
@@ -54,15 +54,15 @@ proptest! {
         let granted = iter::from_fn(|| Some(pacer.acquire().ok()?.intended_start() - Nanos::ZERO));
         let (listed, granted): (Vec<_>, Vec<_>) =
             (listed.take(MOST).collect(), granted.take(MOST).collect());
-        // The schedule is made of straight pieces, which are within a nanosecond of the curve.
+        // The schedule consists of straight pieces, which are within a nanosecond of the curve.
         for (&granted, &listed) in granted.iter().zip(&listed) {
             prop_assert!(granted.abs_diff(listed).as_nanos() <= 1, "{:?} {:?}", granted, listed);
         }
         prop_assert_eq!(granted.len(), listed.len());
     }
 
-    /// The lanes take turns, and are so late that they take many slots at once; in the middle they have to give back
-    /// slots that they have taken.
+    /// The lanes alternate, and are so late that they claim many slots at once. In the middle they have to give back
+    /// slots that they have claimed.
     #[test]
     fn two_lanes_grant_the_listed_starts(
         shape in shape(),

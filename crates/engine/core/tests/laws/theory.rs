@@ -1,8 +1,8 @@
-//! Comparison with theory: one worker and a simulated server, paced by the engine in virtual time, and the textbook
-//! formulas.
+//! Compares the engine with theory: one worker and a simulated server, paced by the engine in virtual time, and the
+//! textbook formulas.
 //!
-//! A worker that acquires, sends, waits for the completion and acquires again is a single server with a hidden queue in
-//! front of it: the operations that are late. An open loop's response times, completion minus *intended* start, are
+//! A worker that acquires, sends, waits for the completion and acquires again is a single server with a hidden queue
+//! in front of it: the operations that are late. An open loop's response times, completion minus *intended* start, are
 //! those of that queue. A load generator that measures from the actual start (coordinated omission) does not see the
 //! queue.
 //!
@@ -16,21 +16,23 @@ use rand_distr::{Distribution, Exp, Geometric};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The server completes 1 000 operations per second, in one millisecond each.
+/// The service time of an operation: the server completes 1 000 operations per second, in one millisecond each.
 const SERVICE: Duration = Duration::from_millis(1);
 const SERVED_PER_SECOND: f64 = 1e3;
 
-/// The source of random arrivals: the slots of a schedule of 1 M/s. A thousand of them make one service time.
+/// The rate of the schedule from which random arrivals are chosen: 1 M/s. A thousand of its slots make one service
+/// time.
 const FINE_PER_SECOND: u32 = 1_000_000;
 
 /// Utilisations of the server, in thousandths, and the number of operations per batch.
 ///
 /// The correlations of the M/M/1 queue decay within 1 / (mu (1 - sqrt rho)^2), its relaxation time, which is 6, 72 and
-/// 1 480 arrivals here. A batch is at least 54 times that, and the other queues decay sooner. So the means of
-/// neighbouring batches are correlated by less than 1/54, which makes the intervals at most 2 % too narrow.
+/// 1 480 arrivals here. A batch is at least 54 times that, and the correlations of the other queues decay sooner. The
+/// means of neighbouring batches are therefore correlated by less than 1/54, which makes the intervals at most 2 % too
+/// narrow.
 const LOADS: [(u32, usize); 3] = [(500, 4_000), (800, 16_000), (950, 80_000)];
 
-/// The batches that count. The batch before them is left out, because the queue is empty at its beginning.
+/// The number of batches that count. The batch before them is left out, because the queue is empty at its beginning.
 const BATCHES: u32 = 20;
 
 /// The two-sided 99.9 % quantile of Student's t with 19 degrees of freedom.
@@ -49,9 +51,10 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The confidence interval is that of batch means: the means x of b = 20 batches are nearly independent and, being sums
-/// over many relaxation times, nearly normal, so that `(mean - theory) / (s / sqrt b)` has Student's distribution with
-/// b - 1 degrees of freedom, where `s^2 = sum (x - mean)^2 / (b - 1)`. `bias` is the known error of the simulation.
+/// Checks the mean response time with a confidence interval of batch means. The means x of b = 20 batches are nearly
+/// independent and, as sums over many relaxation times, nearly normal, so that `(mean - theory) / (s / sqrt b)` has
+/// Student's distribution with b - 1 degrees of freedom, where `s^2 = sum (x - mean)^2 / (b - 1)`. `bias` is the known
+/// error of the simulation.
 fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64) {
     let means: Vec<f64> = responses.chunks_exact(batch).skip(1).map(mean).collect();
     let measured = mean(&means);
@@ -64,22 +67,22 @@ fn assert_mean_response(responses: &[f64], batch: usize, theory: f64, bias: f64)
     );
 }
 
-/// Mean response time of M/G/1 in seconds, by Pollaczek and Khinchine: `E[S] + lambda E[S^2] / (2
-/// (1 - rho))`, for a service time S with mean 1/mu and the given `E[S^2] / E[S]^2`. With rho =
-/// lambda E[S] that is `E[S] (1 + rho ratio / (2 (1 - rho)))`.
+/// Returns the mean response time of M/G/1 in seconds, by Pollaczek and Khinchine: `E[S] + lambda E[S^2] / (2 (1 -
+/// rho))`, for a service time S with mean 1/mu and the given `E[S^2] / E[S]^2`. With rho = lambda E[S] that is `E[S]
+/// (1 + rho ratio / (2 (1 - rho)))`.
 fn pollaczek_khinchine(rho: f64, ratio: f64) -> f64 {
     (1.0 + rho * ratio / (2.0 * (1.0 - rho))) / SERVED_PER_SECOND
 }
 
-/// How much shorter responses are when arrivals are not Poisson but come with probability p = lambda d in each slot of
-/// length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` replaces the second term above. The difference is
-/// `rho d / (2 (1 - rho))`.
+/// Returns how much shorter responses are when arrivals are not Poisson but come with probability p = lambda d in each
+/// slot of length d (Geo/G/1): `lambda (E[S^2] - d E[S]) / (2 (1 - rho))` replaces the second term above. The
+/// difference is `rho d / (2 (1 - rho))`.
 fn bias_of_slots(rho: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) / f64::from(FINE_PER_SECOND)
 }
 
-/// One worker's operations, one after the other, and their response times in seconds. Each draws the number of slots
-/// that it takes and the time for which the server is busy with it.
+/// Runs one worker's operations, one after the other, and returns their response times in seconds. `service` draws the
+/// number of slots that an operation claims and the time for which the server is busy with it.
 ///
 /// Each grant is also compared with Lindley's recursion: an operation arrives at its slot's time, begins when the one
 /// before is complete, and its response time is completion minus arrival, to the nanosecond.
@@ -106,8 +109,8 @@ fn one_worker(
     (0..operations).map(operation).collect()
 }
 
-/// Arrivals at random, one in `1 / p` slots of the fine schedule: each operation takes a geometric
-/// number of slots.
+/// Runs a worker with random arrivals, one in `1 / p` slots of the fine schedule: each operation claims a
+/// geometrically distributed number of slots.
 fn random_arrivals(
     loads: (u32, usize),
     mut service: impl FnMut(&mut dyn Rng) -> Duration,
@@ -126,7 +129,8 @@ fn operations(batch: usize) -> usize {
     (BATCHES as usize + 1) * batch
 }
 
-/// Rounded to the nearest nanosecond: an error of 1e-6 of a mean, up as often as down.
+/// Returns an exponentially distributed time, rounded to the nearest nanosecond: an error of 1e-6 of a mean, up as
+/// often as down.
 fn exponential(random: &mut dyn Rng, per_second: f64) -> Duration {
     Duration::from_secs_f64(Exp::new(per_second).expect("a rate").sample(random))
 }
@@ -152,7 +156,7 @@ fn random_arrivals_at_even_services_are_m_d_1() {
     }
 }
 
-/// The plain schedule, evenly spaced: D/M/1, whose mean response time is `1 / (mu (1 - sigma))`, where sigma is the
+/// The plain schedule is evenly spaced: D/M/1, whose mean response time is `1 / (mu (1 - sigma))`, where sigma is the
 /// root below 1 of `sigma = exp(-mu (1 - sigma) / lambda)`.
 #[test]
 fn the_even_schedule_at_random_services_is_d_m_1() {
@@ -170,8 +174,8 @@ fn the_even_schedule_at_random_services_is_d_m_1() {
     }
 }
 
-/// The engine's own random arrivals, which do not lie in the slots of a finer schedule. The highest load is left out,
-/// because it would take too long.
+/// Tests the engine's own random arrivals, which do not lie in the slots of a finer schedule. The highest load is left
+/// out, because it would take too long.
 #[test]
 fn a_poisson_schedule_at_random_services_is_m_m_1() {
     for (thousandths, batch) in LOADS[..2].iter().copied() {
@@ -191,9 +195,9 @@ fn a_poisson_schedule_at_random_services_is_m_m_1() {
     }
 }
 
-/// Along a ramp, counts in windows have the Poisson distribution: independent, with the integral of the rate as mean
-/// and as variance. So the sum of `(count - mean)^2 / mean` over k windows has the mean k and the variance `2 k + sum 1
-/// / mean`.
+/// Along a ramp, counts in windows have the Poisson distribution: they are independent, with the integral of the rate
+/// as mean and as variance. The sum of `(count - mean)^2 / mean` over k windows therefore has the mean k and the
+/// variance `2 k + sum 1 / mean`.
 #[test]
 fn a_poisson_schedule_along_a_ramp_has_the_integral_in_each_window() {
     const WINDOWS: u32 = 200;
@@ -230,7 +234,7 @@ struct Waiting<'p> {
 }
 
 impl Waiting<'_> {
-    /// Starts everything that may start up to that moment, each at the earliest moment.
+    /// Starts all operations that may start up to that time, each as early as possible.
     fn serve_until(&mut self, moment: Nanos) {
         while let Some((claim, arrival)) = self.claims.front_mut() {
             let due = claim.due().expect("open");
@@ -248,8 +252,8 @@ impl Waiting<'_> {
     }
 }
 
-/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost.
-/// Poisson arrivals that claim from it are M/D/1, this time without slots for arrivals.
+/// A strict pacer is itself a server: its slots are an interval apart, and an unused slot is lost. Poisson arrivals
+/// that claim from it are M/D/1, in this case without slots for arrivals.
 #[test]
 fn random_claims_from_a_strict_pacer_are_m_d_1() {
     for (thousandths, batch) in LOADS {
@@ -275,14 +279,14 @@ fn random_claims_from_a_strict_pacer_are_m_d_1() {
     }
 }
 
-/// The single stall: 1 000/s, so I = 1 ms apart; each operation takes s = 0.2 ms, except number 1 000, which takes S =
-/// 1 s longer.
+/// The parameters of the single stall: 1 000/s, so I = 1 ms apart. Each operation takes s = 0.2 ms, except number 1
+/// 000, which takes S = 1 s longer.
 const INTERVAL_NS: u64 = MILLI;
 const QUICK_NS: u64 = MILLI / 5;
 const STALL_NS: u64 = SECOND;
 const STALLED: u64 = 1_000;
 
-/// One worker's response times, in nanoseconds, in the order of the slots.
+/// Runs one worker with the stall, and returns its response times, in nanoseconds, in the order of the slots.
 fn one_stall(number: f64, operations: u64) -> (Pacer, Vec<u64>) {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).strictness(strictness(number)).build();
@@ -296,7 +300,7 @@ fn one_stall(number: f64, operations: u64) -> (Pacer, Vec<u64>) {
     (pacer, responses)
 }
 
-/// The smallest response time that `percent` of all do not exceed.
+/// Returns the smallest response time that `percent` of all do not exceed.
 fn percentile(responses: &[u64], percent: usize) -> u64 {
     let mut sorted = responses.to_vec();
     sorted.sort_unstable();

@@ -1,10 +1,11 @@
-//! The sleep threshold: callers do not pause for shorter delays, and nothing starts early by the threshold or more.
+//! Tests the sleep threshold: callers do not pause for shorter delays, and no slot starts early by the threshold or
+//! more.
 
 use crate::common::{MICRO, MILLI, SECOND, actual_ns, at, build, intended_ns, span, wait_ns};
 use nanopace::driver::Drive as _;
 use nanopace::{ManualClock, Nanos, Pacer, Refused};
 
-/// 1000/s with slot 0 taken, `left_ns` before slot 1.
+/// Returns a pacer of 1000/s whose slot 0 has started, and a clock at `left_ns` before slot 1.
 fn before_slot_1(left_ns: u64, threshold_ns: u64) -> (ManualClock, Pacer) {
     let clock = ManualClock::jumping();
     let pacer = build("1000/s", &clock).sleep_threshold(span(threshold_ns)).build();
@@ -60,7 +61,7 @@ fn a_refusal_has_the_moment_from_which_it_is_granted() {
     assert_eq!(pacer.counters().early_starts, 1);
 }
 
-/// The threshold does not turn the unknown end of a pause into a moment.
+/// Checks that the threshold does not turn the unknown end of a pause into a known time.
 #[test]
 fn nothing_is_due_while_the_pacer_is_paused() {
     let (_clock, pacer) = before_slot_1(MILLI / 2, 100 * MICRO);

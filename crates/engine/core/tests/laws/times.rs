@@ -1,9 +1,9 @@
-//! The times of an operation, computed from its grant.
+//! Tests the times of an operation, computed from its grant.
 
 use crate::common::{MILLI, at, build, span};
 use nanopace::ManualClock;
 
-/// Wait time and service time make the response time, for each operation.
+/// Checks that the sum of wait time and service time is the response time, for each operation.
 #[test]
 fn wait_service_and_response_times_add_up() {
     let clock = ManualClock::new();

@@ -1,4 +1,4 @@
-//! Which sleepers a change wakes: only those that it moves.
+//! Tests which sleepers a change wakes: only those whose slots it moves.
 
 use crate::common::{
     HOUR, MILLI, SECOND, assert_balanced, at, finish, intended_starts, rate, span, strictness,
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A clock that is moved by hand and counts how often a thread sleeps on it.
+/// A clock that a test moves, and that counts how often a thread sleeps on it.
 #[derive(Clone, Debug, Default)]
 struct CountingClock(ManualClock, Arc<AtomicU64>);
 
@@ -37,7 +37,7 @@ impl CountingClock {
 
 type Caller = JoinHandle<Result<Grant, Refused>>;
 
-/// `count` callers, asleep for slots in the order in which they are called.
+/// Starts `count` callers that sleep for slots in the order in which they are called.
 fn asleep(count: u64, clock: &CountingClock, pacer: &Pacer, deadline: Nanos) -> Vec<Caller> {
     let one = |_| {
         let (before, pacer) = (clock.naps(), pacer.clone());
@@ -48,7 +48,7 @@ fn asleep(count: u64, clock: &CountingClock, pacer: &Pacer, deadline: Nanos) -> 
     (0..count).map(one).collect()
 }
 
-/// 10/s with slot 0 taken.
+/// Returns a pacer of 10/s whose slot 0 has started, and its clock.
 fn ten_per_second() -> (CountingClock, Pacer) {
     let clock = CountingClock::default();
     let pacer = Pacer::builder(rate("10/s")).tolerance(Duration::ZERO).clock(clock.clone()).build();
@@ -73,7 +73,7 @@ fn a_change_to_a_lower_rate_a_pause_and_its_end_wake_no_sleeper() {
     pacer.set_strictness(strictness(1.1));
     pacer.set_strictness(strictness(0.0));
     assert_eq!(clock.naps(), 20);
-    // Each sleeper wakes at the old moment, finds out, and sleeps on.
+    // Each sleeper wakes at the old time, finds out that its slot has moved, and sleeps on.
     clock.0.set(at(SECOND / 10));
     until("the first", || clock.naps() == 21, || ());
     clock.0.set(at(HOUR));
@@ -110,7 +110,7 @@ fn a_change_wakes_a_sleeper_that_can_no_longer_start_by_its_deadline() {
     assert_eq!(pacer.ledger().granted, 4);
 }
 
-/// A slot that comes back wakes the sleeper of the latest slot. No other sleeper has to move.
+/// Checks that a slot that is given back wakes the sleeper of the latest slot, because no other sleeper has to move.
 #[test]
 fn a_slot_that_comes_back_wakes_one_sleeper() {
     let (clock, pacer) = ten_per_second();
@@ -142,10 +142,10 @@ fn slots_that_come_back_wake_as_many_sleepers() {
     assert_balanced(&pacer);
 }
 
-/// At 10/s and ratio 2, so slots start every 50 ms while time is owed. Slot 21 has started at 3 s. Slots 1 to 20 and 22
-/// to 24 are held as claims, and a caller sleeps for slot 25, to 3.2 s. At 3.04 s slot 1 is started and is too late,
-/// and so is everything that is more than 0.3 s late. Slot 28 takes its place, and slot 29 may start 50 ms after that.
-/// The sleeper takes slot 29, because slot 25 is too late as well.
+/// The rate is 10/s with ratio 2, so slots start every 50 ms while time is owed. Slot 21 has started at 3 s. Slots 1
+/// to 20 and 22 to 24 are held as claims, and a caller sleeps for slot 25, until 3.2 s. At 3.04 s slot 1 is started
+/// and is too late, and so are all slots that are more than 0.3 s late. Slot 28 replaces it, and slot 29 may start 50
+/// ms after that. The sleeper gets slot 29, because slot 25 is too late as well.
 #[test]
 fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     let (clock, pacer) = ten_per_second();
@@ -168,7 +168,7 @@ fn a_skip_under_a_burst_ratio_wakes_sleepers_that_may_start_earlier() {
     assert_balanced(&pacer);
 }
 
-/// However claims are dropped, the pacer's state is as if they had never existed.
+/// Checks that after claims are dropped in any order, the pacer's state is as if they had never existed.
 #[test]
 fn claims_that_are_dropped_in_any_order_leave_no_data() {
     let (clock, pacer) = ten_per_second();

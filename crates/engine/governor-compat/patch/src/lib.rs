@@ -1,4 +1,4 @@
-//! `nanopace-governor` under the name that tools depend on.
+//! Exports `nanopace-governor` under the name `governor`, on which tools depend.
 
 // The dependency: its library is called governor too.
 pub use ::governor::*;

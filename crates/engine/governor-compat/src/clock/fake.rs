@@ -1,4 +1,4 @@
-//! A clock that tests move.
+//! Implements a clock that tests move.
 
 use super::Clock;
 use crate::nanos::Nanos;
@@ -6,8 +6,8 @@ use nanopace::ManualClock;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock for tests, which moves only by [`advance`](FakeRelativeClock::advance). Clones are the same clock, and the
-/// schedule of a limiter runs on it.
+/// A clock for tests, which moves only by [`advance`](FakeRelativeClock::advance). Clones share the same time, and the
+/// schedule of a limiter runs on this clock.
 ///
 /// ```
 /// use governor::clock::FakeRelativeClock;
@@ -26,14 +26,14 @@ use std::time::Duration;
 pub struct FakeRelativeClock(Arc<ManualClock>);
 
 impl FakeRelativeClock {
-    /// Moves the clock forward, at most to 292 years.
+    /// Moves the clock forward by `by`, at most to 292 years after its origin.
     pub fn advance(&self, by: Duration) {
         self.0.advance(by);
     }
 }
 
 impl PartialEq for FakeRelativeClock {
-    /// Whether both clocks show the same time.
+    /// Returns whether both clocks show the same time.
     fn eq(&self, other: &FakeRelativeClock) -> bool {
         self.now() == other.now()
     }

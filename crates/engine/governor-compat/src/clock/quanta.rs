@@ -1,4 +1,4 @@
-//! The processor's counter.
+//! Implements a clock that reads the processor's counter.
 
 use super::{Clock, ReasonablyRealtime, Reference};
 use crate::nanos::Nanos;
@@ -6,10 +6,10 @@ use nanopace::TscClock;
 use std::ops::Add;
 use std::sync::LazyLock;
 
-/// One clock for the process, because moments of different `QuantaClock`s are compared.
+/// The clock of the process. All `QuantaClock`s share it, because their times are compared.
 static PROCESS: LazyLock<TscClock> = LazyLock::new(TscClock::new);
 
-/// The processor's time-stamp counter. All values of this type are the same clock.
+/// A clock that reads the processor's time-stamp counter. All values of this type are the same clock.
 #[derive(Clone, Debug)]
 pub struct QuantaClock(TscClock);
 
@@ -29,7 +29,7 @@ impl Clock for QuantaClock {
 
 impl ReasonablyRealtime for QuantaClock {}
 
-/// A moment on a [`QuantaClock`].
+/// A point in time on a [`QuantaClock`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuantaInstant(Nanos);
 

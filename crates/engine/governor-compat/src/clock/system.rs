@@ -1,16 +1,16 @@
-//! The operating system's clocks.
+//! Implements clocks that read the operating system's clocks.
 
 use super::{Clock, ReasonablyRealtime, Reference};
 use crate::nanos::Nanos;
 use std::ops::Add;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The standard library's [`Instant`].
+/// A clock that reads the standard library's [`Instant`].
 #[derive(Clone, Debug, Default)]
 pub struct MonotonicClock;
 
-/// The standard library's [`SystemTime`]. Refusals report moments on this clock. The schedule does not follow the clock
-/// when it is set.
+/// A clock that reads the standard library's [`SystemTime`]. Refusals report times on this clock. If the system clock
+/// is set, the schedule does not move.
 #[derive(Clone, Debug, Default)]
 pub struct SystemClock;
 
@@ -47,7 +47,7 @@ impl Reference for Instant {
 impl Add<Nanos> for Instant {
     type Output = Instant;
 
-    /// If the system can't represent the sum, returns this moment.
+    /// Returns the time `span` later. If the system can't represent it, returns this time.
     fn add(self, span: Nanos) -> Instant {
         self.checked_add(span.into()).unwrap_or(self)
     }
@@ -66,7 +66,7 @@ impl Reference for SystemTime {
 impl Add<Nanos> for SystemTime {
     type Output = SystemTime;
 
-    /// If the system can't represent the sum, returns this moment.
+    /// Returns the time `span` later. If the system can't represent it, returns this time.
     fn add(self, span: Nanos) -> SystemTime {
         self.checked_add(span.into()).unwrap_or(self)
     }

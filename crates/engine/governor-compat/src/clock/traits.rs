@@ -1,4 +1,4 @@
-//! The traits of clocks and of moments.
+//! Defines the traits of clocks and of points in time.
 
 use crate::nanos::Nanos;
 use std::fmt::Debug;
@@ -6,17 +6,17 @@ use std::ops::Add;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A moment on a clock.
+/// A point in time on a clock.
 pub trait Reference: Sized + Add<Nanos, Output = Self> + Ord + Copy + Send + Sync + Debug {
-    /// The time from `earlier` to this moment; zero if `earlier` is later.
+    /// Returns the time from `earlier` to this point in time, or zero if `earlier` is later.
     fn duration_since(&self, earlier: Self) -> Nanos;
 
-    /// The moment `span` earlier, or this moment if there is no such moment.
+    /// Returns the point in time `span` earlier, or this one if there is no such point.
     #[must_use]
     fn saturating_sub(&self, span: Nanos) -> Self;
 }
 
-/// The source of a limiter's moments.
+/// The clock of a limiter. Retry times are times on this clock.
 ///
 /// ```
 /// use governor::clock::{Clock, ReasonablyRealtime};
@@ -42,30 +42,32 @@ pub trait Reference: Sized + Add<Nanos, Output = Self> + Ord + Copy + Send + Syn
 /// assert!(limiter.check().unwrap_err().earliest_possible() > MyClock.now());
 /// ```
 pub trait Clock {
-    /// A moment on this clock.
+    /// The type of a point in time on this clock.
     type Instant: Reference;
 
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Self::Instant;
 
-    /// The clock that the schedule of a limiter runs on; none, the default, for real time.
+    /// Returns the clock on which the schedule of a limiter runs. With `None`, the default, the schedule runs in real
+    /// time.
     ///
-    /// governor does not have this method. It is for clocks of tests: see
+    /// governor does not have this method. It is for clocks of tests, such as
     /// [`FakeRelativeClock`](crate::clock::FakeRelativeClock).
     fn pacing(&self) -> Option<Arc<dyn nanopace::Clock>> {
         None
     }
 }
 
-/// A clock that runs like real time, so that tasks can wait by it.
+/// A clock that runs at the speed of real time, so that tasks can wait by it.
 pub trait ReasonablyRealtime: Clock {
-    /// Now, at the start of an operation. This crate does not call it.
+    /// Returns the current time, at the start of an operation. This crate does not call it.
     fn reference_point(&self) -> Self::Instant {
         self.now()
     }
 }
 
-/// A clock, passed by value as in governor 0.10, or by reference as in 0.6. You need not implement this trait.
+/// A clock that is passed by value, as in governor 0.10, or by reference, as in 0.6. You need not implement this
+/// trait.
 ///
 /// ```
 /// use governor::clock::DefaultClock;
@@ -78,7 +80,7 @@ pub trait ReasonablyRealtime: Clock {
 /// # assert!(by_reference.check().is_ok() && by_value.check().is_ok());
 /// ```
 pub trait GivenClock<C> {
-    /// The clock itself.
+    /// Returns the clock itself.
     fn into_clock(self) -> C;
 }
 

@@ -1,4 +1,4 @@
-//! Decisions of `check` and `check_n`, on a clock that is moved by hand.
+//! Tests the decisions of `check` and `check_n` with a clock that the tests move.
 
 use governor::clock::{Clock, DefaultClock, FakeRelativeClock, MonotonicClock};
 use governor::{DefaultDirectRateLimiter, InsufficientCapacity, Quota, RateLimiter};
@@ -29,7 +29,7 @@ fn per_second(number: u32) -> (Limiter, FakeRelativeClock) {
     fake(Quota::per_second(cells(number)))
 }
 
-/// How many cells are admitted one after the other.
+/// Returns how many cells are admitted one after the other.
 fn passed(limiter: &Limiter) -> usize {
     (0..100_000).take_while(|_| limiter.check().is_ok()).count()
 }

@@ -1,4 +1,4 @@
-//! Quotas and spans, compared with those of the published governor.
+//! Compares quotas and spans with those of the published governor.
 
 use governor::Quota;
 use governor::clock::{Clock, FakeRelativeClock, Reference};
@@ -32,8 +32,8 @@ proptest! {
         );
     }
 
-    /// After governor has given away its initial burst, and where a burst takes longer than 100 ms, both decide the
-    /// same.
+    /// Checks that the decisions of both crates are the same, after governor's initial burst, where a burst takes
+    /// longer than 100 ms.
     #[test]
     fn after_the_first_burst_decisions_are_the_same(
         interval_ms in 1..500_u64,

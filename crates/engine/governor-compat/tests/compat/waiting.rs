@@ -1,4 +1,4 @@
-//! Tasks that wait. Nothing is early: the only assertions about time are lower bounds.
+//! Tests tasks that wait. The only assertions about time are lower bounds: no task is admitted early.
 
 use governor::clock::{Clock, MonotonicClock, ReasonablyRealtime};
 use governor::{InsufficientCapacity, Quota, RateLimiter};
@@ -12,7 +12,7 @@ fn cells(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
 }
 
-/// With tokio's timer, and without: then the timer is a thread.
+/// Returns runtimes with tokio's timer, and one without it, where the timer is a thread.
 fn runtimes() -> [Runtime; 3] {
     let single = Builder::new_current_thread().enable_all().build();
     let multi = Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -88,7 +88,7 @@ fn a_task_that_is_cancelled_takes_nothing() {
             let waiting = tokio::time::timeout(Duration::from_millis(1), limiter.until_ready());
             assert!(waiting.await.is_err());
         }
-        // If a cell had been taken, the next one would be due an hour later.
+        // If a cell had been used, the next one would be due an hour later.
         let later = limiter.check().unwrap_err().wait_time_from(due);
         assert!(later < Duration::from_secs(60), "{later:?}");
     });
@@ -117,7 +117,7 @@ fn jitter_comes_on_top() {
     }
 }
 
-/// A clock that does not advance, as a tool's may do while it is paused.
+/// A clock that does not advance, like a tool's clock while the tool is paused.
 #[derive(Clone)]
 struct Paused(Instant);
 

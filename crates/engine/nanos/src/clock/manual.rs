@@ -1,14 +1,14 @@
-//! A clock that tests move.
+//! Implements a clock that tests move.
 
 use crate::sync::{Acquire, AtomicU64, Mutex, Release, lock, yield_now};
 use crate::{Clock, Nanos, Parker, Unparker};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A clock that moves only when a test or a simulation moves it. Clones are the same clock.
+/// A clock that moves only when a test or a simulation moves it. Clones share the same time.
 ///
-/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. A clock from
-/// [`jumping`](ManualClock::jumping) is also moved by pauses: each pause moves it to the end of the pause and returns
+/// A thread that pauses on this clock sleeps until another thread has moved the clock far enough. With a clock from
+/// [`jumping`](ManualClock::jumping), a pause does not sleep: it moves the clock to the end of the pause and returns
 /// at once. One thread can therefore run through a year of schedule without sleeping.
 ///
 /// ```
@@ -26,10 +26,10 @@ pub struct ManualClock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// Moved forwards by `set` and `advance`, under the lock; read by any thread.
+    /// The current time. `set` and `advance` move it forwards, under the lock; any thread reads it.
     now: AtomicU64,
     jumping: bool,
-    /// The threads that sleep, and the number of the last one that began to sleep.
+    /// The number of the last thread that began to sleep, and the threads that sleep.
     sleepers: Mutex<(u64, Vec<Parked>)>,
 }
 
@@ -47,7 +47,8 @@ impl Default for ManualClock {
 }
 
 impl ManualClock {
-    /// A clock at [`Nanos::ZERO`] that moves only by [`advance`](ManualClock::advance) and [`set`](ManualClock::set).
+    /// Creates a clock at [`Nanos::ZERO`] that moves only by [`advance`](ManualClock::advance) and
+    /// [`set`](ManualClock::set).
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock, Nanos, Parker};
@@ -68,7 +69,7 @@ impl ManualClock {
         ManualClock::with(false)
     }
 
-    /// A clock at [`Nanos::ZERO`]. Each pause moves it to the end of the pause and returns at once.
+    /// Creates a clock at [`Nanos::ZERO`]. Each pause moves it to the end of the pause and returns at once.
     #[must_use]
     pub fn jumping() -> ManualClock {
         ManualClock::with(true)
@@ -82,7 +83,7 @@ impl ManualClock {
         }))
     }
 
-    /// Moves the clock on by `span`, at most to [`Nanos::MAX`], and wakes the threads whose time has come.
+    /// Moves the clock forward by `span`, at most to [`Nanos::MAX`], and wakes the threads whose time has come.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock};
@@ -126,7 +127,7 @@ impl ManualClock {
         });
     }
 
-    /// Registers a sleeper; none if the clock has reached `until` already.
+    /// Registers a sleeper and returns its number, or `None` if the clock has reached `until` already.
     fn enter(&self, parker: &Parker, until: Nanos) -> Option<u64> {
         let mut guard = lock(&self.0.sleepers);
         let (arrivals, sleepers) = &mut *guard;

@@ -1,16 +1,15 @@
-//! The operating system's monotonic clock, with its values unchanged.
+//! Implements a clock with the unchanged values of the operating system's monotonic clock.
 
 use crate::{Clock, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The clock `CLOCK_MONOTONIC` of Unix systems. A moment of this clock is the value of `CLOCK_MONOTONIC` in
-/// nanoseconds.
+/// The clock `CLOCK_MONOTONIC` of Unix systems. A time of this clock is the value of `CLOCK_MONOTONIC` in nanoseconds.
 ///
 /// Other code on the machine reads the same values, in this process and in others: timers of the system (`timerfd`),
-/// Python's `time.monotonic_ns`, and Java's `System.nanoTime` on Linux. You can therefore compare their moments with
-/// those of grants, and set a system timer to a moment of this clock. A reading takes about 20 ns, compared with 10 ns
-/// for [`TscClock`](crate::TscClock); pauses are equally exact.
+/// Python's `time.monotonic_ns`, and Java's `System.nanoTime` on Linux. You can therefore compare their times with
+/// those of grants, and set a system timer to a time of this clock. A reading takes about 20 ns, compared with 10 ns
+/// for [`TscClock`](crate::TscClock). Pauses are equally exact with both clocks.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, MonotonicClock};

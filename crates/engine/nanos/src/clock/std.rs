@@ -1,14 +1,14 @@
-//! The operating system's monotonic clock.
+//! Implements a clock that reads [`std::time::Instant`].
 
 use crate::{Clock, Nanos};
 use std::time::Instant;
 
-/// [`std::time::Instant`], as nanoseconds since this clock was created.
+/// A clock that reads [`std::time::Instant`], in nanoseconds since the clock was created.
 #[derive(Clone, Debug)]
 pub struct StdClock(Instant);
 
 impl StdClock {
-    /// A clock whose origin is now.
+    /// Creates a clock whose origin is now.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, StdClock};

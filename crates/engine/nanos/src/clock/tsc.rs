@@ -1,18 +1,19 @@
-//! The processor's time-stamp counter.
+//! Implements a clock that reads the processor's time-stamp counter.
 
 use crate::{Clock, Nanos};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The time-stamp counter, calibrated and read by the crate `quanta`; the default.
+/// The default clock: it reads the processor's time-stamp counter, which the crate `quanta` calibrates.
 ///
-/// A reading takes about 10 ns, compared with 25 ns for [`StdClock`](crate::StdClock). On a processor without a counter
-/// that runs at one speed on all cores, `quanta` reads the operating system's clock instead. The first clock of a
-/// process takes up to 0.2 s to calibrate. Clones are the same clock.
+/// A reading takes about 10 ns, compared with 25 ns for [`StdClock`](crate::StdClock). On a processor without a
+/// counter that runs at one speed on all cores, `quanta` reads the operating system's clock instead. The first clock
+/// of a process takes up to 0.2 s to calibrate. Clones share the same origin and calibration.
 ///
-/// Such a short calibration leaves the clock some tens of ppm fast or slow. So the first reading more than 0.2 s after
-/// the clock was made compares it with the operating system's clock again. From then on it is within about 1 ppm,
-/// without a step. If the two clocks disagree by a thousandth or more, the calibration of `quanta` is kept.
+/// After such a short calibration, the clock is some tens of ppm fast or slow. The first reading more than 0.2 s after
+/// the clock was created therefore compares the clock with the operating system's clock again. After that comparison
+/// the clock is within about 1 ppm, and its time does not jump. If the two clocks disagree by a thousandth or more,
+/// the calibration of `quanta` is kept.
 ///
 /// ```
 /// use nanopace_nanos::{Clock, TscClock};
@@ -25,19 +26,20 @@ use std::time::{Duration, Instant};
 pub struct TscClock {
     clock: quanta::Clock,
     begun: Mark,
-    /// `Some(None)`: the two clocks disagreed, and the rough calibration stays.
+    /// The result of the second calibration. `Some(None)` means that the two clocks disagreed, so the first
+    /// calibration is kept.
     refined: Arc<OnceLock<Option<Refined>>>,
 }
 
-/// The counter and the operating system's clock at one moment.
+/// Readings of the counter and of the operating system's clock at the same time.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     raw: u64,
     time: Instant,
 }
 
-/// Converts readings of the counter to time, from the reading `raw` on, which is at `nanos`. A tick lasts `nanos_q32 /
-/// 2^32` nanoseconds.
+/// Converts readings of the counter to time, for readings at or after `raw`, which corresponds to `nanos`. A tick
+/// lasts `nanos_q32 / 2^32` nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Refined {
     raw: u64,
@@ -45,15 +47,16 @@ struct Refined {
     nanos_q32: u128,
 }
 
-/// Over this time, two readings that are each up to 50 ns wrong cause an error of the speed of at most 0.5 ppm.
+/// The minimum time between the two calibration readings. If each reading is off by up to 50 ns, the error of the
+/// speed is at most 0.5 ppm.
 const REFINED_AFTER_NS: u64 = 200_000_000;
 
 /// The number of attempts to make a [`Mark`].
 const MARK_TRIES: usize = 8;
 
 impl Mark {
-    /// Tries [`MARK_TRIES`] times, and keeps the try with the least time between its two counter readings: an interrupt
-    /// between the two would look like a difference in speed.
+    /// Tries [`MARK_TRIES`] times, and keeps the try with the least time between its two counter readings: an
+    /// interrupt between the two would look like a difference in speed.
     fn new(clock: &quanta::Clock) -> Mark {
         let pair = || {
             let (before, time, after) = (clock.raw(), Instant::now(), clock.raw());
@@ -67,7 +70,7 @@ impl Mark {
 }
 
 impl Refined {
-    /// `None` if the two clocks disagree by a thousandth or more: one of them has been stopped or set.
+    /// Returns `None` if the two clocks disagree by a thousandth or more: one of them has been stopped or set.
     fn new(begun: Mark, mark: Mark, nanos: u64, rough: Duration) -> Option<Refined> {
         let elapsed = mark.time.duration_since(begun.time);
         let nanos_q32 =
@@ -76,7 +79,7 @@ impl Refined {
         agree.then_some(Refined { raw: mark.raw, nanos, nanos_q32 })
     }
 
-    /// `None` for a reading from before the refinement.
+    /// Returns the time of a reading of the counter, or `None` for a reading from before the refinement.
     #[inline]
     fn nanos(&self, raw: u64) -> Option<u64> {
         let ticks = raw.checked_sub(self.raw)?;
@@ -90,7 +93,7 @@ impl Refined {
 }
 
 impl TscClock {
-    /// A clock whose origin is now. The first one of a process takes up to 0.2 s to calibrate.
+    /// Creates a clock whose origin is now. The first one of a process takes up to 0.2 s to calibrate.
     #[must_use]
     pub fn new() -> TscClock {
         let clock = quanta::Clock::new();
@@ -98,7 +101,7 @@ impl TscClock {
         TscClock { clock, begun, refined: Arc::default() }
     }
 
-    /// The time by the calibration of `quanta`.
+    /// Returns the time by the calibration of `quanta`.
     #[inline]
     fn rough(&self, raw: u64) -> u64 {
         self.clock.delta_as_nanos(self.begun.raw, raw)
@@ -115,16 +118,16 @@ impl TscClock {
             let nanos = self.rough(mark.raw);
             Refined::new(self.begun, mark, nanos, Duration::from_nanos(nanos))
         });
-        // If this thread waited for another thread's refinement, its reading may be later than the mark. Then the rough
-        // time could be later than this thread's next reading.
+        // If this thread waited for another thread's refinement, its reading may be later than the mark. The rough
+        // time could then be later than this thread's next reading.
         refined.and_then(|refined| refined.nanos(raw)).unwrap_or(rough)
     }
 
-    /// Whether this clock reads a counter of the processor, and not the operating system's clock.
+    /// Returns whether this clock reads a counter of the processor, and not the operating system's clock.
     ///
-    /// This is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating system's are
-    /// nanoseconds already. So a counter that ticks exactly once a nanosecond is taken for the operating system's
-    /// clock. Only 1 GHz counters on ARM can do that.
+    /// This is derived from the ticks: a counter's ticks are converted to nanoseconds, while the operating system's
+    /// ticks are nanoseconds already. A counter that ticks exactly once per nanosecond is therefore reported as the
+    /// operating system's clock. Only 1 GHz counters on ARM can do that.
     ///
     /// ```
     /// use nanopace_nanos::TscClock;
@@ -134,7 +137,7 @@ impl TscClock {
     /// ```
     #[must_use]
     pub fn reads_counter(&self) -> bool {
-        // A counter's rate is known to some 30 bits, and with this many ticks any difference shows.
+        // A counter's rate is known to some 30 bits, and with this number of ticks any difference shows.
         const TICKS: u64 = 1 << 40;
         self.clock.delta_as_nanos(0, TICKS) != TICKS
     }
@@ -163,8 +166,8 @@ mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
     use std::thread;
 
-    /// 10^9 ticks took 400 ms by the operating system's clock; `quanta` converted them to 400.04 ms. From then on a
-    /// tick counts 0.4 ns, and the time does not jump.
+    /// 10^9 ticks took 400 ms by the operating system's clock, and `quanta` converted them to 400.04 ms. After the
+    /// refinement a tick counts as 0.4 ns, and the time does not jump.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {
         let time = Instant::now();
@@ -205,8 +208,8 @@ mod tests {
         assert!(clock.refined.get().is_some_and(Option::is_some), "{clock:?}");
     }
 
-    /// The thread read the counter after the mark of the thread that it waited for. By the refined speed a tick is half
-    /// a nanosecond; the rough time is different.
+    /// The thread read the counter after the mark of the thread that it waited for. By the refined speed a tick is
+    /// half a nanosecond; the rough time is different.
     #[test]
     fn a_thread_that_waited_for_the_refinement_uses_it() {
         let clock = TscClock::new();

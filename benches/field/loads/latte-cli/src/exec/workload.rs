@@ -1,4 +1,4 @@
-//! A workload whose cycles record their start.
+//! Defines a workload whose cycles record their start.
 
 use crate::error::Result;
 use std::time::Instant;

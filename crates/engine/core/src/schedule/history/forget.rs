@@ -1,22 +1,22 @@
-//! Forgets pieces of the schedule that are not needed, so that a pacer that is changed often stays small.
+//! Drops pieces of the schedule that are not needed, so that a pacer that is changed often stays small.
 
 use super::{History, Piece, has_no_slot};
 use crate::position::{earlier, first_after};
 
-/// This many of the last pieces are kept, if they have slots, because callers that are about to start may have slots on
-/// them without being known as holders.
+/// The number of most recent pieces that are always kept, if they have slots. Callers that are about to start may have
+/// slots on them without being registered as holders.
 const EXACT: usize = 32;
 
-/// With no more pieces than this, it is not worth searching for unneeded ones.
+/// The number of pieces up to which a search for unneeded ones is not worth its cost.
 const KEPT: usize = EXACT + 4;
 
-/// At most this many older pieces are kept on which no caller holds a slot.
+/// The maximum number of older pieces without a slot that a caller holds.
 const MOST: usize = 1024;
 
 impl History {
-    /// Bounds how much is remembered. All slots before `free` have been claimed, were not given back, and move nothing
-    /// any more. `is_held` returns whether between two positions there is a slot that a caller holds or sleeps for, or
-    /// one that was given back. It is called for pieces before and after `free`.
+    /// Limits the number of pieces and stripes that are kept. All slots before `free` have been claimed, were not
+    /// given back, and move no other slots any more. `is_held` returns whether between two positions there is a slot
+    /// that a caller holds or sleeps for, or that was given back. It is called for pieces before and after `free`.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough.max(KEPT) {
@@ -27,24 +27,24 @@ impl History {
         };
         self.forget_unneeded(free, is_held);
         self.forget_slightest(is_held);
-        // If many pieces are needed, the next search comes later.
+        // If many pieces are needed, the next search happens later.
         self.enough = self.pieces.len() + self.pieces.len() / 16;
         self.pieces.shrink_to(self.enough.max(KEPT) + 4);
     }
 
-    /// All pieces but the first and the last, each with its index and the next piece.
+    /// Returns all pieces except the first and the last, each with its index and the next piece.
     fn inner(&self) -> impl Iterator<Item = (usize, (&Piece, &Piece))> {
         self.pieces.iter().zip(self.pieces.iter().skip(1)).enumerate().skip(1)
     }
 
-    /// How many pieces there are before the last [`EXACT`], which are kept if they have slots.
+    /// Returns the number of pieces before the last [`EXACT`], which are kept if they have slots.
     fn old(&self) -> usize {
         self.pieces.len().saturating_sub(EXACT)
     }
 
-    /// Forgets pieces on which no caller has a slot any more, and pieces that have no slot. A piece without a slot
-    /// matters only while a slot may still be moved into the time when it was in force. Once the slot at `free` is
-    /// intended to start after that time, no slot from there on can be.
+    /// Drops pieces on which no caller has a slot any more, and pieces that have no slot. A piece without a slot
+    /// matters only while a slot may still be moved into the time in which it applied. When the slot at `free` is
+    /// intended to start after that time, neither it nor a later slot can be moved there.
     fn forget_unneeded(&mut self, free: u64, is_held: impl Fn(&Piece, &Piece) -> bool) {
         let (time, old) = (self.time_of(free), self.old());
         let is_unneeded = |(index, (piece, next)): (usize, (&Piece, &Piece))| {
@@ -64,9 +64,9 @@ impl History {
         });
     }
 
-    /// Forgets old pieces on which no caller holds a slot, until there are no more than [`MOST`] of them. The first
-    /// ones to go are those with the least time from the beginning of the piece before to that of the piece after:
-    /// their slots move by at most that time.
+    /// Drops old pieces on which no caller holds a slot, until no more than [`MOST`] of them are left. The pieces with
+    /// the least time from the beginning of the piece before to that of the piece after are dropped first: their slots
+    /// move by at most that time.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;
@@ -89,7 +89,7 @@ impl History {
         }
     }
 
-    /// Forgets everything before `position`: positions are unambiguous only within a range.
+    /// Drops everything before `position`: positions are unambiguous only within a range.
     pub(crate) fn forget(&mut self, position: u64) {
         let past = self.pieces.partition_point(|piece| piece.is_before(position));
         self.pieces.drain(..past.saturating_sub(1));
@@ -105,7 +105,7 @@ mod tests {
     use crate::shard::Shard;
     use crate::{Arrivals, Rate};
 
-    /// Pieces of a second each, at these rates.
+    /// Returns a history of pieces with these rates, each one second long.
     fn history(rates: &[u64]) -> History {
         let speeds = rates
             .iter()
@@ -122,7 +122,7 @@ mod tests {
         (1..5_000).map(|slot| history.time_of(slot * SLOT)).collect()
     }
 
-    /// Every third piece has a slot that is held; or every slot is unclaimed.
+    /// Checks two histories: in one, every third piece has a slot that is held; in the other, every slot is unclaimed.
     #[test]
     fn slots_on_forgotten_pieces_start_with_the_next_piece_and_held_slots_do_not_move() {
         let rates: Vec<u64> = (0..2_000).map(|second| 1 + second % 3).collect();

@@ -1,4 +1,4 @@
-//! Blocks: slots that lie unevenly, taken for a lane in one turn under the lock.
+//! Provides blocks: unevenly spaced slots that a lane claims together under the lock.
 
 use super::Entry;
 use crate::position::{SLOT, after};
@@ -6,24 +6,24 @@ use crate::schedule::Schedule;
 use crate::timeline::{Claimed, LaneRun, Pace, Timeline};
 use crate::{Clock, Grant};
 
-/// A block has no more slots than this, so that a lane stays small and the lock is released soon.
+/// The maximum number of slots of a block. It keeps a lane small and the time under the lock short.
 const LONGEST: usize = 64;
 
-/// Slots that are due on one reading of the clock, each with its own intended start. Where slots lie evenly, a lane has
-/// a [`Run`](crate::timeline::Run) instead.
+/// Slots that are due at one reading of the clock, each with its own intended start. Where slots are evenly spaced, a
+/// lane has a [`Run`](crate::timeline::Run) instead.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     /// The version of the schedule under which the slots were drawn.
     version: u64,
     grants: Vec<Grant>,
-    /// How many of the slots have been handed out.
+    /// The number of slots that have been handed out.
     used: usize,
     /// The position after the last slot.
     end_position: u64,
 }
 
 impl Block {
-    /// The next slot, if there is one and the schedule is still at `version`.
+    /// Returns the next slot, if there is one and the schedule is still at `version`.
     #[inline]
     pub(crate) fn next(&mut self, version: u64) -> Option<Grant> {
         let grant = *self.grants.get(self.used).filter(|_| version == self.version)?;
@@ -31,7 +31,7 @@ impl Block {
         Some(grant)
     }
 
-    /// How many slots have not been handed out.
+    /// Returns the number of slots that have not been handed out.
     pub(crate) fn left(&self) -> u64 {
         (self.grants.len() - self.used) as u64
     }
@@ -49,15 +49,15 @@ impl Block {
 }
 
 impl Timeline {
-    /// Whether lanes take blocks: the next slot lies on no line, and no start moves another.
+    /// Returns whether lanes claim blocks: the next slot lies on no line, and no start moves another slot.
     pub(crate) fn has_blocks(&self) -> bool {
         self.published.is_uneven()
     }
 
-    /// Claims slots that are due and lie unevenly for a lane: as many as the lane takes while a reading of the clock is
-    /// young, at least one and at most [`LONGEST`]. Fills the block, and returns that reading. Returns none if no slot
-    /// is due, only the schedule's last slot is due, another thread has just taken the slots, slots now lie evenly, or
-    /// each slot has to be judged under the lock.
+    /// Claims unevenly spaced slots that are due for a lane, and fills the block with them. Their number is at least
+    /// one and at most [`LONGEST`], and no more than the lane starts while a reading of the clock is young. Returns
+    /// that reading. Returns `None` if no slot is due, only the schedule's last slot is due, another thread has just
+    /// claimed the slots, slots are now evenly spaced, or each slot has to be judged under the lock.
     pub(crate) fn claim_block(
         &self,
         pace: Pace,
@@ -83,7 +83,7 @@ impl Entry<'_> {
         let now = self.now(clock);
         self.tidy(now);
         let start = self.timeline.next();
-        // If the next slot is late by more than the range, starts may have to forfeit time, one after the other.
+        // If the next slot is late by more than the range, each start in turn may have to forfeit time.
         if Schedule::may_be_out_of_range(self.locked.schedule.intended(start), now) {
             return None;
         }
@@ -100,7 +100,7 @@ impl Entry<'_> {
     }
 
     /// Claims the slots that were drawn into the block, the first of which lies at `start`. Returns false, with an
-    /// empty block, if no slots were drawn or another thread has just taken them.
+    /// empty block, if no slots were drawn or another thread has just claimed them.
     fn claim_slots_of(&self, block: &mut Block, start: u64) -> bool {
         let end = block.end_position;
         let is_claimed = end != start && self.timeline.exchange(start, end);
@@ -110,8 +110,8 @@ impl Entry<'_> {
         is_claimed
     }
 
-    /// Fills the block with the due slots from `start` on, except the schedule's last slot: as many as the pace of the
-    /// lane allows.
+    /// Fills the block with the due slots that begin at `start`, up to the number that the pace of the lane allows,
+    /// and without the schedule's last slot.
     fn draw(&self, block: &mut Block, start: u64, pace: Pace, now: i64) {
         let most =
             usize::try_from(pace.allowance(now)).map_or(LONGEST, |most| most.clamp(1, LONGEST));
@@ -125,8 +125,8 @@ impl Entry<'_> {
         block.end_position = after(start, block.left());
     }
 
-    /// Draws slots that callers without a lane may take on the reading `now`, unless slots from the next one on
-    /// are drawn already.
+    /// Draws slots that callers without a lane may start with the reading `now`, unless the next slot and those after
+    /// it are drawn already.
     pub(super) fn draw_for_all(&self, now: i64) {
         let Timeline { drawn: Some(drawn), published, .. } = self.timeline else { return };
         if !published.is_uneven() {
@@ -144,8 +144,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether the last of `slots` slots from `start` on is the schedule's last slot. The caller that takes that slot
-    /// has to wake tasks that wait, so it is not drawn, but taken separately under the lock.
+    /// Returns whether the last of the `slots` slots that begin at `start` is the schedule's last slot. The caller
+    /// that claims that slot has to wake tasks that wait, so it is not drawn, but claimed separately under the lock.
     fn has_the_last(&self, start: u64, slots: u64) -> bool {
         self.locked.schedule.ends_before(after(start, slots))
     }

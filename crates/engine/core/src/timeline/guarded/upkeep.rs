@@ -1,5 +1,5 @@
-//! Work before the lock is released: updates the counts, forgets the parts of the schedule that are no longer needed,
-//! and publishes the state for callers.
+//! Does the work before the lock is released: updates the counts, drops the parts of the schedule that are no longer
+//! needed, and publishes the state for callers.
 
 use super::{Entry, Locked};
 use crate::Clock;
@@ -10,7 +10,7 @@ use crate::timeline::{Timeline, Totals};
 use std::ops::Range;
 
 impl Locked {
-    /// Whether slots may be started without the lock, if they lie on a published stretch or are drawn.
+    /// Returns whether slots may be started without the lock, if they lie on a published stretch or are drawn.
     fn is_lock_free(&self) -> bool {
         !self.is_closed
             && !self.is_finished
@@ -19,8 +19,8 @@ impl Locked {
             && !self.schedule.is_paused()
     }
 
-    /// The total number of slots that have been claimed, when `next` is the next position to be claimed. `next` must be
-    /// at most half of all positions away from the `next` of the last call.
+    /// Returns the total number of slots that have been claimed, when `next` is the next position to be claimed.
+    /// `next` must be at most half of all positions away from the `next` of the last call.
     fn claimed_by(&mut self, next: u64) -> u64 {
         let slots = ticks_between(self.counted_to, next) / SLOT.cast_signed();
         self.claimed = self.claimed.saturating_add_signed(slots);
@@ -30,7 +30,7 @@ impl Locked {
 }
 
 impl Entry<'_> {
-    /// Brings the counts up to date, and forgets the parts of the schedule that are no longer needed.
+    /// Updates the counts, and drops the parts of the schedule that are no longer needed.
     pub(super) fn tidy(&mut self, now: i64) {
         let (next, _) = self.count_claimed();
         let Locked { schedule, returned, .. } = &mut *self.locked;
@@ -41,8 +41,8 @@ impl Entry<'_> {
         self.follow_arrivals(next, now);
     }
 
-    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and forgets those that no caller asks
-    /// for any more.
+    /// Reads recorded arrivals ahead of `next`, the next position to be claimed, and drops those that no caller needs
+    /// any more.
     pub(super) fn follow_arrivals(&mut self, next: u64, now: i64) {
         let Locked { schedule, returned, .. } = &mut *self.locked;
         let held = &self.timeline.held;
@@ -50,15 +50,15 @@ impl Entry<'_> {
         schedule.follow_arrivals(next, now, earliest);
     }
 
-    /// Tidies up and publishes. `now` is a reading of the clock that a caller of an open loop has made.
+    /// Tidies up and publishes. `now` is a reading of the clock that a caller in an open loop has made.
     pub(in crate::timeline) fn upkeep(&mut self, now: i64) {
         self.locked.latest_reading = self.locked.latest_reading.max(now);
         self.tidy(now);
         self.publish_keeping_pace(now);
     }
 
-    /// Publishes the schedule, and lets as many slots that are due start on this reading as the pace of claims allows.
-    /// So not every caller has to read the clock after a change.
+    /// Publishes the schedule. Slots that are due may then start with this clock reading, up to the number that the
+    /// pace of claims allows. After a change, not every caller has to read the clock.
     pub(super) fn publish_keeping_pace(&mut self, now: i64) {
         let (last, version) = (self.timeline.published.last_reading(), self.timeline.version());
         self.publish(now);
@@ -84,14 +84,14 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether a stretch of the current schedule is published, and contains the slot at `next`.
+    /// Returns whether a stretch of the current schedule is published, and contains the slot at `next`.
     fn shows_slot(&self, next: u64) -> bool {
         self.locked.published_revision == Some(self.locked.schedule.revision())
             && self.timeline.published.snapshot().is_some_and(|shown| shown.tells(next))
     }
 
     /// Returns the state to be published, and records the revision of its stretch. A stretch is published without its
-    /// last slot. The caller that takes the last slot has to take the lock, and then the next stretch is published, or
+    /// last slot. The caller that claims the last slot has to take the lock. Then the next stretch is published, or
     /// tasks are woken because no slot is left.
     fn state_for(&mut self, next: u64, is_lock_free: bool) -> State {
         let Locked { schedule, published_revision, is_closed, .. } = &mut *self.locked;
@@ -115,8 +115,8 @@ impl Entry<'_> {
         }
     }
 
-    /// Updates the counts. Returns the next position to be claimed, and the total number of claimed slots. Called long
-    /// before positions wrap around.
+    /// Updates the counts. Returns the next position to be claimed, and the total number of claimed slots. It is
+    /// called long before positions wrap around.
     fn count_claimed(&mut self) -> (u64, u64) {
         let next = self.timeline.next();
         let claimed = self.locked.claimed_by(next);
@@ -124,7 +124,7 @@ impl Entry<'_> {
         (next, claimed)
     }
 
-    /// The slots for [`Timeline::unstarted`]. Slots that are too late are skipped first.
+    /// Returns the slots for [`Timeline::unstarted`]. Slots that are too late are skipped first.
     pub(in crate::timeline) fn unstarted(
         &mut self,
         span: &Range<i64>,
@@ -142,7 +142,7 @@ impl Entry<'_> {
         unstarted
     }
 
-    /// The totals up to now.
+    /// Returns the totals up to now.
     pub(in crate::timeline) fn totals(&mut self, clock: &dyn Clock) -> Totals {
         let now = self.now(clock);
         let (next, claimed) = self.count_claimed();

@@ -1,4 +1,5 @@
-//! Helpers shared by the test files: short names for rates and spans, the ledger's law, and a way to wait for threads.
+//! Provides helpers for the test files: short names for rates and spans, the ledger's law, and a way to wait for
+//! threads.
 
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
@@ -37,7 +38,8 @@ pub(crate) fn strictness(number: f64) -> Strictness {
     Strictness::new(number).expect("a strictness")
 }
 
-/// A pacer on this clock without tolerance, because the expected values of the tests contain no oversleep.
+/// Returns a builder of a pacer on this clock without a tolerance, because the expected values of the tests contain no
+/// oversleep.
 pub(crate) fn build(text: &str, clock: &ManualClock) -> PacerBuilder {
     Pacer::builder(rate(text)).clock(clock.clone()).tolerance(Duration::ZERO)
 }
@@ -54,20 +56,20 @@ pub(crate) fn actual_ns(grant: impl Into<Grant>) -> u64 {
     grant.into().actual_start().as_nanos()
 }
 
-/// Nothing starts early. Checked against the clock itself, because a grant's own actual start is
-/// never before the intended one.
+/// Checks that no slot starts early. The clock itself is checked, because a grant's own actual start is never before
+/// the intended one.
 pub(crate) fn assert_started(pacer: &Pacer, grant: impl Into<Grant>) {
     let (grant, now) = (grant.into(), pacer.now());
     assert!(now >= grant.intended_start(), "started at {now:?}: {grant:?}");
 }
 
-/// All grants that are available without moving the clock.
+/// Starts all slots that are due without moving the clock, and returns their grants.
 pub(crate) fn drain(pacer: &Pacer) -> Vec<Grant> {
     let due = || pacer.try_acquire().ok();
     std::iter::from_fn(due).inspect(|grant| assert_started(pacer, *grant)).collect()
 }
 
-/// The moment that `try_acquire` returns with its refusal.
+/// Returns the time that `try_acquire` returns with its refusal.
 pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
     match pacer.try_acquire() {
         Err(Refused::NotUntil(moment)) => moment.as_nanos(),
@@ -75,17 +77,18 @@ pub(crate) fn put_off_to(pacer: &Pacer) -> u64 {
     }
 }
 
-/// Every nanosecond is accounted for.
+/// Checks that every nanosecond is accounted for.
 pub(crate) fn assert_balanced(pacer: &Pacer) {
     let ledger = pacer.ledger();
     let sum = ledger.allocated + ledger.idle + ledger.waiting + ledger.backlog;
     assert_eq!(ledger.elapsed, sum, "{ledger:?}");
 }
 
-/// Long enough for any machine to have made progress; only a test that fails waits this long.
+/// The maximum time to wait. It is long enough for any machine to make progress; only a test that fails waits this
+/// long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `step` until `done`; fails instead of hanging.
+/// Runs `step` until `done` returns true. Fails instead of hanging.
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl FnMut()) {
     let started = Instant::now();
     while !done() {
@@ -95,13 +98,13 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool, mut step: impl F
     }
 }
 
-/// Runs `step` until all threads have ended, and returns what they return.
+/// Runs `step` until all threads have ended, and returns their results.
 pub(crate) fn finish<T>(what: &str, threads: Vec<JoinHandle<T>>, step: impl FnMut()) -> Vec<T> {
     until(what, || threads.iter().all(JoinHandle::is_finished), step);
     threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
 }
 
-/// Starts `n` threads that acquire once each; returns when each of them has taken its slot.
+/// Starts `n` threads that acquire once each. Returns when each of them has claimed its slot.
 pub(crate) fn sleepers(n: u64, pacer: &Pacer) -> Vec<JoinHandle<Result<Grant, Ended>>> {
     let taken = pacer.ledger().granted;
     let threads = (0..n)
@@ -120,7 +123,7 @@ pub(crate) fn intended_starts(grants: impl IntoIterator<Item = impl Into<Grant>>
     starts
 }
 
-/// A clock for one thread that jumps to the end of a pause and some way beyond it, and that can be set back.
+/// A clock for one thread that jumps to the end of a pause and some time beyond it, and that can be set back.
 #[derive(Debug, Default)]
 pub(crate) struct RoughClock {
     now: AtomicU64,
@@ -128,7 +131,7 @@ pub(crate) struct RoughClock {
 }
 
 impl RoughClock {
-    /// Sets the clock to any moment, even an earlier one.
+    /// Sets the clock to any time, even an earlier one.
     pub(crate) fn set(&self, nanos: u64) {
         self.now.store(nanos, Ordering::Relaxed);
     }

@@ -1,10 +1,10 @@
-//! Random shapes.
+//! Generates random shapes.
 
 use nanopace::{Level, Rate, Shape};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Parts between 1 ms and 1 s, at rates up to 10 M/s; whole, or cut anywhere.
+/// Generates shapes with parts between 1 ms and 1 s, at rates up to 10 M/s. They are whole, or cut anywhere.
 pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
     let level = prop_oneof![
         1 => Just(Level::ZERO),
@@ -28,7 +28,7 @@ pub(crate) fn shapes() -> impl Strategy<Value = Shape> {
         .prop_map(|(whole, cuts)| cuts.into_iter().fold(whole, cut))
 }
 
-/// The first part of the shape, or the rest of it; all of it if that part would be empty.
+/// Returns the first part of the shape, or the part after it. Returns the whole shape if the part would be empty.
 fn cut(shape: Shape, (first, part): (bool, f64)) -> Shape {
     let time = shape.duration().unwrap().mul_f64(part);
     let cut = if first { shape.clone().take(time) } else { shape.clone().skip(time) };

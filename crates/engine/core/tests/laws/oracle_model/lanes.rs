@@ -1,38 +1,39 @@
-//! The rules for lanes. How many slots a lane takes ahead is its own choice, within bounds; the ledger shows it.
+//! Implements the rules for lanes. The number of slots that a lane claims in advance is its own choice, within limits;
+//! the ledger shows it.
 
 use super::state::index;
 use super::{Answer, State, Undecided, When};
 
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// The slots that the lane has taken and not started: this many from the first on.
+    /// The first of the slots that the lane has claimed and not started. `slots` is their number.
     first: u64,
     slots: u64,
-    /// The possible pairs of the number of slots that the lane has started since it read the clock, and the moment of
+    /// The possible pairs of the number of slots that the lane has started since it read the clock, and the time of
     /// that reading.
     paces: Vec<(f64, f64)>,
 }
 
-/// A lane takes as many slots as it starts within this time at its pace, at most twice as many as
-/// last time, and never more than this.
+/// The time within which a lane starts the slots that it claims at once, at its pace. It claims at most twice the
+/// number of the last time, and at most [`MOST`].
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
 impl Lane {
-    /// How many slots the lane may take at once.
+    /// Returns how many slots the lane may claim at once.
     fn most(&self, now: f64) -> f64 {
         let at_pace = |&(used, read_at): &(f64, f64)| {
             let used = used.min(MOST);
             (used * YOUNG_NS / (now - read_at).max(1.0)).min(2.0 * used)
         };
-        // A trace more, for intermediate rounding.
+        // A small margin is added for intermediate rounding.
         self.paces.iter().map(at_pace).fold(1.0, f64::max).min(MOST) + 1e-3
     }
 }
 
 impl State {
-    /// Starts the earliest slot, of the free slots and those that the lane holds. The lane starts the slots that it
-    /// holds in order, and gives them back if another caller has given back an earlier slot.
+    /// Starts the earliest of the free slots and those that the lane holds. The lane starts the slots that it holds in
+    /// order, and gives them back if another caller has given back an earlier slot.
     pub(super) fn lane_acquire(
         &mut self,
         lane: usize,
@@ -47,7 +48,7 @@ impl State {
                 granted.checked_sub(self.granted()).expect("a lane gives back what it holds");
             self.take_ahead(lane, ahead);
             let lane = &mut self.lanes[lane];
-            // The lane goes on with the slots that it held, or it has read the clock and holds new ones.
+            // The lane continues with the slots that it held, or it has read the clock and holds new ones.
             if held > 0 && ahead + 1 == held {
                 lane.paces.iter_mut().for_each(|(used, _)| *used += 1.0);
             } else {
@@ -63,7 +64,7 @@ impl State {
         Ok((answer, at))
     }
 
-    /// Takes slots ahead: slots in a row that are due and are not judged by the policy.
+    /// Claims slots in advance: slots in a row that are due and are not judged by the policy.
     fn take_ahead(&mut self, lane: usize, ahead: u64) {
         let slots: Vec<u64> = (0..ahead).map(|_| self.take()).collect();
         assert!(slots.windows(2).all(|pair| pair[0] + 1 == pair[1]), "a lane takes slots in a row");

@@ -1,9 +1,9 @@
-//! A plain pacer under a mutex, written in floating point from the definitions in the page on the design. It is the
-//! oracle of `oracle.rs`.
+//! Implements a plain pacer under a mutex, in floating point, from the definitions on the page on the design. It is
+//! the oracle of `oracle.rs`.
 //!
-//! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a nanosecond here, while the
-//! real pacer may use whole ones. The plain pacer claims one slot at a time, forgets nothing, and takes the time as an
-//! argument.
+//! Positions are counted in slots and times in nanoseconds. Both are exact to a tenth of a nanosecond in the plain
+//! pacer, while the real pacer may use whole nanoseconds. The plain pacer claims one slot at a time, drops no data,
+//! and receives the time as an argument.
 
 mod lanes;
 mod pay_back;
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard};
 
-/// Slots after `from` start on this segment, whose pace is in force since `since`.
+/// A segment on which slots after `from` start, and whose pace applies since `since`.
 #[derive(Clone, Debug)]
 struct Piece {
     from: f64,
@@ -41,17 +41,17 @@ pub(crate) struct Rules {
     pub(crate) tolerance: f64,
     pub(crate) max_backlog: f64,
     pub(crate) skip_later_than: f64,
-    /// A slot is due this long before its release.
+    /// The time by which a slot is due before its release.
     pub(crate) lead: f64,
-    /// The number of slots.
+    /// The maximum number of slots.
     pub(crate) slots: u64,
-    /// No slot is intended to start after this much schedule time.
+    /// The schedule time after which no slot is intended to start.
     pub(crate) until: f64,
 }
 
 impl Rules {
-    /// Whether the policy never acts on lateness. Then a slot may be granted on an earlier reading
-    /// of the clock.
+    /// Returns whether the policy never acts on lateness. If so, a slot may be granted with an earlier reading of the
+    /// clock.
     fn is_open_loop(&self) -> bool {
         self.strictness == 0.0
             && self.max_backlog.is_infinite()
@@ -73,8 +73,8 @@ pub(crate) enum Answer {
     Closed,
 }
 
-/// From here on more than one outcome is right: a comparison was within the rounding that the real pacer is allowed, or
-/// depends on a slot that is older than those that the real pacer remembers exactly.
+/// The error after which more than one outcome is correct: a comparison was within the rounding that the real pacer is
+/// allowed, or depends on a slot that is older than those that the real pacer stores exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided;
 
@@ -88,11 +88,11 @@ pub(crate) struct Books {
     pub(crate) granted: u64,
     pub(crate) skipped: u64,
     pub(crate) early: u64,
-    /// How far off the parts may be, in addition to the slack.
+    /// The maximum error of the parts, in addition to the slack.
     pub(crate) off: f64,
-    /// How far off waiting and backlog may be, in addition to the slack and `off`.
+    /// The maximum error of waiting and backlog, in addition to the slack and `off`.
     pub(crate) waiting_off: f64,
-    /// How many slots are due and not claimed: any of these numbers is right.
+    /// The number of slots that are due and not claimed. Each of these numbers is correct.
     pub(crate) overdue: RangeInclusive<u64>,
 }
 
@@ -100,21 +100,21 @@ pub(crate) struct Books {
 struct State {
     rules: Rules,
     pieces: Vec<Piece>,
-    /// The segment on which owed time is paid back.
+    /// The segment along which owed time is made up for.
     pay_back: Option<PayBack>,
     load: Pace,
     /// The interval, if the load is a rate.
     interval: Option<f64>,
-    /// When the load began.
+    /// The time at which the load began.
     origin: f64,
-    /// When the load's shape ends.
+    /// The time at which the load's shape ends.
     shape_ends: f64,
     had_shape: bool,
     slots: RefCell<Slots>,
     next: u64,
     returned: BTreeSet<u64>,
     lanes: Vec<Lane>,
-    /// The policy treats slots before this one as started.
+    /// The slot before which the policy treats all slots as started.
     settled: u64,
     idle: f64,
     idle_off: f64,
@@ -176,7 +176,7 @@ impl Oracle {
         self.0.lock().expect("no panic under the lock")
     }
 
-    /// How far off every amount may be, in nanoseconds.
+    /// Returns the maximum error of every amount, in nanoseconds.
     pub(crate) fn slack(&self) -> f64 {
         self.state().slack.nanos
     }
@@ -185,7 +185,7 @@ impl Oracle {
         self.state().rules.is_open_loop()
     }
 
-    /// Takes the next slot and starts it when it is due, unless it can't start by `deadline`. Returns the answer, and
+    /// Claims the next slot and starts it when it is due, unless it can't start by `deadline`. Returns the answer and
     /// its time.
     pub(crate) fn acquire_by(&self, deadline: f64, now: f64) -> Result<(Answer, When), Undecided> {
         self.state().acquire_by(deadline, 1, now)
@@ -202,7 +202,7 @@ impl Oracle {
         }
     }
 
-    /// Takes a slot, unless no slot is left.
+    /// Claims a slot, unless no slot is left.
     pub(crate) fn claim(&self) -> Result<Result<u64, Answer>, Undecided> {
         let mut state = self.state();
         if state.closed {
@@ -225,7 +225,7 @@ impl Oracle {
         self.state().lanes.push(Lane::default());
     }
 
-    /// Like the pacer's `acquire`, through a lane; `granted` is the ledger's count afterwards.
+    /// Acquires through a lane, like the pacer's `acquire`. `granted` is the ledger's count afterwards.
     pub(crate) fn lane_acquire(
         &self,
         lane: usize,
@@ -255,7 +255,7 @@ impl Oracle {
         state.set_load(Pace::Interval(interval), now);
     }
 
-    /// Sets a shape, from its beginning.
+    /// Sets a shape, which begins at its own beginning.
     pub(crate) fn set_shape(&self, pace: impl Fn(f64) -> Pace, now: f64) {
         let mut state = self.state();
         let now = state.schedule_time(now);
@@ -263,7 +263,7 @@ impl Oracle {
         state.set_load(pace(now), now);
     }
 
-    /// Whether the shard is set; refused if the change comes too late.
+    /// Sets the shard, and returns whether it is set. The change is refused if it comes too late.
     pub(crate) fn set_shard(
         &self,
         shard: Shard,
@@ -280,8 +280,8 @@ impl Oracle {
         if first < state.due_until(most)? {
             return Err(Undecided);
         }
-        // The slot before which a schedule has ended may lie elsewhere now. Whether the schedule then ended later
-        // depends on how the real pacer keeps the past.
+        // The slot before which a schedule has ended may now lie elsewhere. Whether the schedule then ended later
+        // depends on how the real pacer stores the past.
         if first <= state.rules.slots && state.ends()?.low <= state.schedule_time(now) {
             return Err(Undecided);
         }

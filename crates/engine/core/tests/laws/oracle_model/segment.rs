@@ -1,13 +1,13 @@
-//! Pieces of schedule in floating point: a rate, or a shape with one formula for each part.
+//! Implements pieces of the schedule in floating point: a rate, or a shape with one formula for each part.
 
 use super::slots::Slots;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// Rates are per second, times in nanoseconds.
+/// A part of a shape. Rates are per second, and times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Like half a wave, otherwise straight.
+    /// Whether the rate changes like half a wave, and not linearly.
     pub(crate) is_wave: bool,
     pub(crate) from: f64,
     pub(crate) to: f64,
@@ -48,10 +48,10 @@ impl Part {
     }
 }
 
-/// Parts one after the other, once or for ever.
+/// Parts one after the other, once or repeated forever.
 #[derive(Debug)]
 pub(crate) struct Curve {
-    /// For each part: its beginning, the number of slots before it, and the part.
+    /// The parts: for each part its beginning, the number of slots before it, and the part itself.
     parts: Vec<(f64, f64, Part)>,
     time: f64,
     count: f64,
@@ -70,18 +70,18 @@ impl Curve {
         Curve { parts, time, count, forever }
     }
 
-    /// A curve that never changes. Like every shape it begins at a moment, unlike an interval.
+    /// Returns a curve with a constant rate. Unlike an interval, it begins at a given time, like every shape.
     pub(super) fn constant(interval: f64) -> Curve {
         let rate = 1e9 / interval;
         Curve::new(&[Part { is_wave: false, from: rate, to: rate, time: 1e12 }], true)
     }
 
-    /// How long it lasts.
+    /// Returns the duration of the curve.
     fn time(&self) -> f64 {
         if self.forever { f64::INFINITY } else { self.time }
     }
 
-    /// How many rounds have gone, and how long the last one lasts.
+    /// Returns the number of complete rounds, and the time since the beginning of the current one.
     fn round(&self, time: f64) -> (f64, f64) {
         let rounds = if self.forever { (time.max(0.0) / self.time).floor() } else { 0.0 };
         (rounds, (time - rounds * self.time).max(0.0))
@@ -99,16 +99,16 @@ impl Curve {
         rounds * self.count + within
     }
 
-    /// Whether the rate is zero at `time` and for a while after that.
+    /// Returns whether the rate is zero at `time` and for some time after that.
     fn is_flat_at(&self, time: f64) -> bool {
         let (_, time) = self.round(time);
         let (_, _, part) = self.part_at(time);
         time >= self.time || part.from + part.to == 0.0
     }
 
-    /// When there are more than `count` slots for the first time: where the rate is zero, that is when it rises again.
-    /// A time that is as near to the beginning of a part as rounding may have moved it counts as that beginning: where
-    /// a rate rises from zero, that small difference takes some nanoseconds.
+    /// Returns the first time at which there are more than `count` slots. Where the rate is zero, this is when it
+    /// rises again. If rounding may have moved the time from the beginning of a part, it counts as that beginning:
+    /// where a rate rises from zero, the small difference takes some nanoseconds.
     fn time_of(&self, count: f64) -> f64 {
         if count < 0.0 {
             return 0.0;
@@ -131,12 +131,12 @@ impl Curve {
 pub(crate) enum Pace {
     /// A constant interval, in nanoseconds.
     Interval(f64),
-    /// A shape from a moment on.
+    /// A shape that begins at a given time.
     Shape(Arc<Curve>, f64),
 }
 
 impl Pace {
-    /// When it ends.
+    /// Returns the time at which the pace ends.
     pub(super) fn ends(&self) -> f64 {
         match self {
             Pace::Interval(_) => f64::INFINITY,
@@ -155,7 +155,8 @@ impl Pace {
         }
     }
 
-    /// A rate is a line only where slot n lies at n; elsewhere it is a shape like any other.
+    /// Returns the pace for these slots. A rate is a line only where slot n lies at the count n; elsewhere it is a
+    /// shape like any other.
     pub(super) fn over(self, slots: &Slots, origin: f64) -> Pace {
         match self.interval().filter(|_| !slots.is_plain) {
             Some(interval) => Pace::Shape(Arc::new(Curve::constant(interval)), origin),
@@ -170,7 +171,7 @@ impl Pace {
     }
 }
 
-/// Reaches `count` at `time`. Slots before and after that come at a multiple of the pace.
+/// A segment that reaches `count` at `time`. Slots before and after that follow at a multiple of the pace.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) pace: Pace,
@@ -184,7 +185,7 @@ impl Segment {
         Segment { pace: pace.clone(), ratio, count, time }
     }
 
-    /// The same pace from here on.
+    /// Returns a segment with the same pace that reaches `count` at `time`.
     pub(super) fn again(&self, count: f64, time: f64) -> Segment {
         Segment { count, time, ..self.clone() }
     }
@@ -213,7 +214,7 @@ impl Segment {
         matches!(&self.pace, Pace::Shape(curve, origin) if curve.is_flat_at(time - origin))
     }
 
-    /// How far off the count at `time` is if that time is off by `nanos`.
+    /// Returns the error of the count at `time` if that time is off by `nanos`.
     pub(super) fn blur(&self, time: f64, nanos: f64) -> f64 {
         let [before, here, behind] = [-nanos, 0.0, nanos].map(|off| self.count_at(time + off));
         (here - before).max(behind - here)

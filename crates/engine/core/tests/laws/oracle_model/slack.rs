@@ -1,31 +1,31 @@
-//! The accumulated rounding that the real pacer is allowed.
+//! Computes the accumulated rounding that the real pacer is allowed.
 
 use super::segment::Segment;
 use std::ops::Sub;
 
-/// How far rounding may have moved the real pacer from this model: in every amount in nanoseconds, and in the number of
-/// slots by a moment.
+/// The maximum difference between the real pacer and this model that rounding may have caused: in every amount in
+/// nanoseconds, and in the number of slots by a given time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     pub(super) nanos: f64,
     pub(super) slots: f64,
-    /// Whether a part of the difference comes from a policy.
+    /// Whether a part of the difference comes from a late policy.
     pub(super) by_policy: bool,
 }
 
-/// Two roundings to whole nanoseconds, in every amount.
+/// The error of two roundings to whole nanoseconds, in every amount.
 const TWICE_NS: f64 = 2.0;
 
-/// How far a chord is from its curve.
+/// The maximum distance of a chord from its curve.
 pub(super) const CHORD_NS: f64 = 1.0;
 
-/// Fractions and ratios are kept as multiples of 2^-32.
+/// The resolution of fractions and ratios, which are stored as multiples of 2^-32.
 pub(super) const Q32: f64 = 1.0 / 4_294_967_296.0;
 
-/// The positions of slots are read from starts, in whole nanoseconds at 1/s.
+/// The error of the table of slots: their positions are read from starts, in whole nanoseconds at 1/s.
 const TABLE: f64 = 2e-9;
 
-/// A 2^16th of a slot.
+/// The length of a tick: a 2^16th of a slot.
 pub(super) const TICK: f64 = 1.0 / 65_536.0;
 
 impl Slack {
@@ -34,8 +34,8 @@ impl Slack {
         Slack { nanos: TWICE_NS + CHORD_NS, slots, by_policy: false }
     }
 
-    /// A change at a constant rate splits an interval with a resolution of 2^-16, and rounds to nanoseconds at both
-    /// rates. From shape to shape nothing is rounded.
+    /// Adds the error of a change. A change at a constant rate splits an interval with a resolution of 2^-16, and
+    /// rounds to nanoseconds at both rates. A change from shape to shape is not rounded.
     pub(super) fn change(&mut self, old: &Segment, new: &Segment, time: f64) {
         let lines = [old, new].map(|segment| !segment.pace.is_shape());
         if lines[0] || lines[1] {
@@ -43,7 +43,8 @@ impl Slack {
         }
     }
 
-    /// The time `closed` was forfeited, and slots continue from a moment that may be off by `off`.
+    /// Adds the error of a forfeit: the time `closed` was forfeited, and slots continue from a time that may be off by
+    /// `off`.
     pub(super) fn forfeit(&mut self, new: &Segment, time: f64, closed: f64, off: f64) {
         let blur = new.blur(time, off + TWICE_NS + closed * Q32);
         self.slots = self.slots.max(blur);
@@ -51,7 +52,7 @@ impl Slack {
     }
 }
 
-/// A moment, with its uncertainty.
+/// A point in time, with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct When {
     pub(crate) low: f64,
@@ -60,17 +61,17 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// How far off it may be.
+    /// Returns the width of the uncertainty.
     pub(super) fn off(self) -> f64 {
         if self.low.total_cmp(&self.high).is_eq() { 0.0 } else { self.high - self.low }
     }
 
-    /// Whether this moment may be a reading of the clock. Readings are whole nanoseconds.
+    /// Returns whether this time may be a reading of the clock. Readings are whole nanoseconds.
     pub(super) fn is_reading(self) -> bool {
         self.off() + self.at.fract() == 0.0
     }
 
-    /// Both functions rise.
+    /// Applies an increasing function to the time and to its bounds.
     pub(super) fn map(self, rises: impl Fn(f64) -> f64) -> When {
         When { low: rises(self.low), at: rises(self.at), high: rises(self.high) }
     }

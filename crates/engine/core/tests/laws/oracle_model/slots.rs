@@ -1,27 +1,27 @@
-//! The count of the load at which each slot lies, as a table.
+//! Stores the count of the load at which each slot lies, as a table.
 
 use nanopace::{Arrivals, ManualClock, Pacer, Shard};
 
-/// Slots are numbered, and between two of them there are fractions of slots.
+/// The positions of slots. Slots are numbered, and between two of them there are fractions of slots.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// Every slot lies at its own number.
+    /// Whether every slot lies at its own number.
     pub(super) is_plain: bool,
-    /// A pacer at 1/s, whose slots start when the load has come to them, in seconds.
+    /// A pacer at 1/s, whose slots start when the load has reached them, in seconds.
     load: Option<Pacer>,
     /// The positions of slots, as far as they are known.
     load_counts: Vec<f64>,
-    /// From each of these slots of the load on, the slots of a cycle that are ours.
+    /// For each of these slots of the load, the cycle of our slots that begins at it.
     shards: Vec<(u64, Cycle)>,
     /// Our slots as far as they are known: their numbers in the load, and their positions.
     own: Vec<(u64, f64)>,
 }
 
-/// A number of slots, and which of them are ours.
+/// The number of slots of a cycle, and which of them are ours.
 #[derive(Debug)]
 struct Cycle(u64, Vec<u64>);
 
-/// The starts, in nanoseconds.
+/// Returns the starts in nanoseconds.
 fn starts(pacer: &Pacer) -> impl Iterator<Item = f64> {
     std::iter::from_fn(|| pacer.acquire().ok())
         .map(|grant| super::state::index(grant.intended_start().as_nanos()))
@@ -44,7 +44,7 @@ impl Slots {
         }
     }
 
-    /// From the slot `from` of the load on, `weight` of `cycle` slots are ours.
+    /// Sets the shard: from the slot `from` of the load on, `weight` of `cycle` slots are ours.
     pub(super) fn set_shard(&mut self, shard: Shard, (weight, cycle): (usize, u64), from: u64) {
         let slots = at_one_per_second(Arrivals::even(), shard);
         let own = starts(&slots)
@@ -58,13 +58,13 @@ impl Slots {
         self.shards.push((from, Cycle(cycle, own)));
     }
 
-    /// How many of our slots come before this slot of the load.
+    /// Returns how many of our slots come before this slot of the load.
     pub(super) fn own_before(&mut self, number: u64) -> usize {
         while self.own.last().is_none_or(|&(last, _)| last < number) && self.extend() {}
         self.own.partition_point(|&(own, _)| own < number)
     }
 
-    /// Finds one more slot of ours; false if there is no other one.
+    /// Finds one more slot of ours. Returns false if there is no other one.
     fn extend(&mut self) -> bool {
         let first = self.own.last().map_or(0, |(last, _)| last + 1);
         let is_own = |&slot: &u64| {
@@ -78,7 +78,7 @@ impl Slots {
         count.is_some()
     }
 
-    /// The number in the whole load of an existing slot of ours.
+    /// Returns the number in the whole load of an existing slot of ours.
     pub(super) fn number(&mut self, slot: u64) -> u64 {
         if self.is_plain {
             return slot;
@@ -96,7 +96,7 @@ impl Slots {
         self.load_counts.get(index).copied()
     }
 
-    /// The position of a slot, or of a fraction of a slot; infinite if there is no such slot.
+    /// Returns the position of a slot, or of a fraction of a slot. It is infinite if there is no such slot.
     pub(super) fn count_of(&mut self, slot: f64) -> f64 {
         if self.is_plain {
             return slot;
@@ -115,7 +115,7 @@ impl Slots {
         self.own.get(slot as usize).map_or(f64::INFINITY, |(_, count)| *count)
     }
 
-    /// How many slots there are up to this count, less one.
+    /// Returns the number of slots up to this count, minus one.
     pub(super) fn slot_by(&mut self, count: f64) -> f64 {
         if self.is_plain {
             return count;

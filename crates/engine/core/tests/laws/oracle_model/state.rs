@@ -1,11 +1,11 @@
-//! The rules of the plain pacer.
+//! Implements the rules of the plain pacer.
 
 use super::pay_back::PayBack;
 use super::segment::{Pace, Segment};
 use super::slack::{CHORD_NS, TICK, When};
 use super::{Answer, Books, Piece, Rules, State, Undecided};
 
-/// The real pacer remembers at least this many pieces of schedule exactly.
+/// The minimum number of pieces of the schedule that the real pacer stores exactly.
 const EXACT_PIECES: usize = 38;
 
 impl State {
@@ -25,7 +25,7 @@ impl State {
         self.slots.borrow_mut().slot_by(count)
     }
 
-    /// The count up to which slots may have started at `time`.
+    /// Returns the count up to which slots may have started at `time`.
     pub(super) fn reached(&self, time: f64) -> f64 {
         self.reached_of(time, |paid| paid.at)
     }
@@ -35,20 +35,21 @@ impl State {
         self.current().count_at(time).min(paid.unwrap_or(f64::MAX))
     }
 
-    /// Time that is still owed when a shape ends becomes backlog.
+    /// Returns the segment along which time is owed at `time`. Time that is still owed when a shape ends becomes
+    /// backlog.
     fn owed(&self, time: f64) -> Option<&PayBack> {
         self.pay_back.as_ref().filter(|_| time < self.shape_ends)
     }
 
-    /// The lower and the upper bound of `reached`.
+    /// Returns the lower and the upper bound of `reached`.
     fn reached_about(&self, now: f64) -> [f64; 2] {
         let [least, _] = self.about(now, |time| self.reached_of(time, |paid| paid.low));
         let [_, most] = self.about(now, |time| self.reached_of(time, |paid| paid.high));
         [least, most]
     }
 
-    /// The count up to which slots may have been granted at `now` without being judged, including slots that start
-    /// early and slots on a chord.
+    /// Returns the bounds of the count up to which slots may have been granted at `now` without being judged,
+    /// including slots that start early and slots on a chord.
     pub(super) fn granted_about(&self, now: f64) -> [f64; 2] {
         self.about(now, |time| self.current().count_at(time + self.rules.lead + CHORD_NS))
     }
@@ -60,7 +61,7 @@ impl State {
         })
     }
 
-    /// A shape that has ended already ends now.
+    /// Sets the load. A shape that has ended already ends now.
     pub(super) fn set_load(&mut self, load: Pace, now: f64) {
         self.pay_back = self.pay_back.take().filter(|_| now < self.shape_ends);
         self.shape_ends = load.ends().max(now);
@@ -74,7 +75,7 @@ impl State {
         self.had_shape |= self.load.is_shape();
     }
 
-    /// The schedule follows the load's pace from now on.
+    /// Makes the schedule follow the load's pace from `now` on.
     pub(super) fn go_on(&mut self, now: f64) {
         self.append(&self.load.clone(), now);
         self.re_anchor_pay_back(now);
@@ -86,7 +87,7 @@ impl State {
         let segment = Segment::through(pace, 1.0, count, now);
         self.slack.change(&old, &segment, now);
         // Slots that were due keep their intended starts. While the rate is zero the slot at this count is not due: it
-        // comes when the rate rises. After the last slot there is no slot at any count.
+        // starts when the rate rises. After the last slot there is no slot at any count.
         let last = self.slot_by(count);
         let is_waiting = old.is_flat_at(now) && self.count_of(last) > count - 1e-9;
         let last = last - if is_waiting { 1e-9 } else { 0.0 };
@@ -94,7 +95,7 @@ impl State {
         self.pieces.push(Piece { from, since: now, segment, is_forfeit: false });
     }
 
-    /// Owed time is paid back at the strictness and pace that are now in force.
+    /// Makes up for owed time at the current strictness and pace.
     pub(super) fn re_anchor_pay_back(&mut self, now: f64) {
         if let Some(old) = self.pay_back.take() {
             let ratio = self.rules.strictness;
@@ -106,13 +107,13 @@ impl State {
         self.on_piece(slot, |piece| piece.from < slot)
     }
 
-    /// Where the time of `slot` begins, without the time that it has forfeited.
+    /// Returns the time at which `slot` begins, without the time that it has forfeited.
     fn begins(&self, slot: f64) -> When {
         self.on_piece(slot, |piece| piece.from <= slot)
     }
 
-    /// Where the time of the next slot begins. If that slot lies where the shape ends, the real pacer may reach it a
-    /// little earlier: at the end of a wave the last 10^-12 of a slot takes some microseconds.
+    /// Returns the time at which the next slot begins. If that slot lies where the shape ends, the real pacer may
+    /// reach it a little earlier: at the end of a wave the last 10^-12 of a slot takes some microseconds.
     fn passes(&self, next: u64) -> When {
         let begins = self.begins(index(next));
         if begins.at.is_finite() {
@@ -122,8 +123,8 @@ impl State {
         When { low: begins.low.min(early), ..begins }
     }
 
-    /// When the last such piece reaches `slot`. If a change of the pace is so near that rounding may have moved it
-    /// across, the slot may be on either side of the change.
+    /// Returns the time at which the last such piece reaches `slot`. If a change of the pace is so close that rounding
+    /// may have moved the slot across it, the slot may be on either side of the change.
     fn on_piece(&self, slot: f64, is_before: impl Fn(&Piece) -> bool) -> When {
         let here = self.pieces.iter().rposition(is_before).unwrap_or(0);
         let count = self.count_of(slot);
@@ -154,8 +155,8 @@ impl State {
         self.intended(slot).later(paid.unwrap_or(f64::MIN.into()))
     }
 
-    /// Whether `a` is before `b`, if that can be decided. Values that are equal here are equal in the real pacer too,
-    /// unless a policy has acted, or a shape is rounded.
+    /// Returns whether `a` is before `b`, if that can be decided. Values that are equal here are equal in the real
+    /// pacer too, unless a policy has acted, or a shape is rounded.
     fn less(&self, a: impl Into<When>, b: impl Into<When>) -> Result<bool, Undecided> {
         let (a, b) = (a.into(), b.into());
         if self.undecided {
@@ -173,8 +174,8 @@ impl State {
         }
     }
 
-    /// How far off the intended start of a slot that has been held may be. The real pacer approximates starts that it
-    /// has no room for, within the time that the pieces before the last [`EXACT_PIECES`] span.
+    /// Returns the maximum error of the intended start of a slot that has been held. The real pacer approximates
+    /// starts for which it has no room, within the time that the pieces before the last [`EXACT_PIECES`] span.
     fn off(&self, slot: u64) -> f64 {
         let exact = self.pieces.len().saturating_sub(EXACT_PIECES);
         if index(slot) > self.pieces[exact].from {
@@ -187,7 +188,7 @@ impl State {
         self.next - self.skipped - self.returned.len() as u64
     }
 
-    /// Whether the schedule ends before this slot.
+    /// Returns whether the schedule ends before this slot.
     pub(super) fn is_over(&self, slot: u64) -> Result<bool, Undecided> {
         if slot >= self.rules.slots || self.count_of(index(slot)).is_infinite() {
             return Ok(true);
@@ -226,7 +227,7 @@ impl State {
         self.next - slots
     }
 
-    /// Ends the catch-up once its line has caught up with the schedule.
+    /// Ends the catch-up when its line has caught up with the schedule.
     fn settle(&mut self, now: f64) -> Result<(), Undecided> {
         let now = self.schedule_time(now);
         let Some(paid) = self.owed(now) else {
@@ -252,7 +253,7 @@ impl State {
         }
     }
 
-    /// Slots that were due and claimed count as started when a policy comes into force.
+    /// Sets the rules. Slots that were due and claimed count as started when a late policy begins to apply.
     pub(super) fn set_rules(&mut self, rules: Rules, now: f64) {
         let was_open_loop = std::mem::replace(&mut self.rules, rules).is_open_loop();
         if !was_open_loop || rules.is_open_loop() {
@@ -267,7 +268,7 @@ impl State {
         self.settled = self.settled.max(self.next.min(least));
     }
 
-    /// How many slots there are up to this count.
+    /// Returns the number of slots up to this count.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -277,7 +278,7 @@ impl State {
         (self.slot_by(count).floor() + 1.0).max(0.0) as u64
     }
 
-    /// Takes the next slots as one operation and starts it when it is due. Returns the answer, and its time.
+    /// Claims the next slots as one operation and starts it when it is due. Returns the answer and its time.
     pub(super) fn acquire_by(
         &mut self,
         deadline: f64,
@@ -302,7 +303,7 @@ impl State {
                 return Ok((Answer::NotUntil(due), now));
             }
             let slot = self.take_row(slots);
-            // If it may not start now, the caller is held back until it may, or to its deadline.
+            // If the operation may not start now, the caller waits until it may, or until its deadline.
             let is_early = self.less(now, due)?;
             if is_early {
                 now = self.release(index(slot)).map(|release| release.min(deadline));
@@ -314,8 +315,8 @@ impl State {
         }
     }
 
-    /// Starts a slot that is held, if it is due. If it is skipped, the next one that is not takes its place, and starts
-    /// or is held.
+    /// Starts a slot that is held, if it is due. If it is skipped, the next slot that is not too late replaces it, and
+    /// starts or is held.
     pub(super) fn start_held(
         &mut self,
         mut slot: u64,
@@ -349,7 +350,7 @@ impl State {
         }
     }
 
-    /// When a slot may start.
+    /// Returns the time from which a slot may start.
     fn due_from(&self, slot: f64) -> When {
         self.release(slot) - self.rules.lead
     }
@@ -359,7 +360,7 @@ impl State {
         Answer::Granted { intended, start, slot: self.slots.borrow_mut().number(slot) }
     }
 
-    /// Applies the policy to slots that start, on time or not; false if they are skipped.
+    /// Applies the policy to slots that start, on time or not. Returns false if they are skipped.
     fn judge(
         &mut self,
         slot: u64,
@@ -402,7 +403,7 @@ impl State {
         Ok(true)
     }
 
-    /// Moves the slots after this one to later. It keeps its own intended start, which shows how late it is.
+    /// Moves the slots after this one later. The slot keeps its own intended start, which shows how late it is.
     fn forfeit(&mut self, slot: f64, closed: f64, off: f64) {
         let time = self.intended(slot).at + closed;
         let at = self.pieces.iter().rposition(|piece| piece.since <= time).unwrap_or(0);
@@ -414,7 +415,7 @@ impl State {
         for piece in &later[1..] {
             self.append(&piece.segment.pace, piece.since);
         }
-        // After the end there is no time to be idle.
+        // After the end, no more time can become idle.
         let end = self.ends_by_time();
         self.idle += time.min(end) - (time - closed).min(end);
         self.idle_off += off + 2.0 * self.slack.nanos;
@@ -459,7 +460,7 @@ impl State {
             let ends = until_now(self.intended(index(slot + 1)));
             let begins = until_now(self.begins(index(slot)));
             unused += ends.at - begins.at;
-            // Once for the beginning and once for the end of each slot.
+            // The error counts once for the beginning and once for the end of each slot.
             off += ends.off() + begins.off() + 2.0 * self.off(slot) + self.slack.nanos;
         }
         let elapsed = now.at - self.paused;
@@ -467,7 +468,7 @@ impl State {
         off += given.off();
         let allocated = given.at - self.paused - self.idle - unused;
         let late = elapsed - self.idle - allocated;
-        // The part of the lateness that the catch-up has not reached yet is owed. How far the catch-up has come is
+        // The part of the lateness that the catch-up has not reached yet is owed. The progress of the catch-up is
         // known to a tick.
         let reached = [least, self.reached(time), most].map(|count| self.slot_by(count));
         let passed =
@@ -490,7 +491,7 @@ impl State {
         })
     }
 
-    /// When the schedule ends.
+    /// Returns the time at which the schedule ends.
     pub(super) fn ends(&self) -> Result<When, Undecided> {
         let by_time = When::from(self.ends_by_time());
         if self.rules.slots == u64::MAX {
@@ -500,7 +501,7 @@ impl State {
         if ends.off() > 1e6 { Err(Undecided) } else { Ok(ends) }
     }
 
-    /// How many slots up to this count can be claimed.
+    /// Returns how many slots up to this count can be claimed.
     fn overdue(&self, reached: f64) -> Result<u64, Undecided> {
         let mut overdue = 0;
         for &slot in self.returned.iter().filter(|&&slot| self.count_of(index(slot)) <= reached) {
@@ -509,7 +510,7 @@ impl State {
         Ok(overdue + self.due_until(reached)? - self.next)
     }
 
-    /// The first unclaimed slot that is not due or does not exist.
+    /// Returns the first unclaimed slot that is not due or does not exist.
     pub(super) fn due_until(&self, reached: f64) -> Result<u64, Undecided> {
         let (mut first, mut end) = (self.next, self.slots_by(reached).max(self.next));
         while first < end {

@@ -1,4 +1,4 @@
-//! Shapes, arrivals and shards, for the pacer and for the plain pacer.
+//! Defines shapes, arrivals and shards for the pacer and for the plain pacer.
 
 use super::Profile;
 use crate::oracle_model::{Curve, Pace, Part};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A part of a shape: rates per second, times in nanoseconds.
+/// A part of a shape. Rates are per second, and times in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Hold(u32, u64),
@@ -15,7 +15,7 @@ pub(crate) enum Item {
     Sine(u32, u32, u64),
 }
 
-/// A shape that can be written down in both ways.
+/// A shape that can be built for both pacers.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     pub(crate) items: Vec<Item>,
@@ -64,7 +64,7 @@ impl Outline {
         if self.forever { row.forever().expect("a shape") } else { row }
     }
 
-    /// The same in floating point. A shape that never changes is a rate.
+    /// Returns the same shape in floating point. A shape with one constant rate is a rate.
     pub(crate) fn pace(&self, origin: f64) -> Pace {
         if let ([Item::Hold(rate, _)], true) = (&self.items[..], self.forever) {
             return Pace::Interval(1e9 / f64::from(*rate));
@@ -80,7 +80,7 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
         Profile::Slow => prop::sample::select(vec![0_u32, 10, 33, 70, 333, 1_000, 5_000]),
         Profile::Fast => prop::sample::select(vec![0_u32, 50_000, 150_000, 300_000, 500_000]),
     };
-    // Round numbers, so that changes and slots come at one moment.
+    // The numbers are round, so that changes and slots come at the same time.
     let time = prop_oneof![(1_u64..6).prop_map(move |n| 5 * n * span), span / 2..50 * span];
     let item = (0..3, rate.clone(), rate, time).prop_map(|(kind, from, to, ns)| match kind {
         0 => Item::Hold(from, ns),
@@ -88,18 +88,18 @@ pub(crate) fn outline(profile: Profile) -> impl Strategy<Value = Outline> {
         _ => Item::Sine(from, to, ns),
     });
     (prop::collection::vec(item, 1..5), any::<bool>()).prop_map(|(items, forever)| {
-        // Where the rate stays zero a caller would wait for ever.
+        // If the rate stayed zero, a caller would wait forever.
         let forever = forever && !items.iter().all(Item::is_flat);
         Outline { items, forever }
     })
 }
 
-/// The spread of slots, other than even.
+/// The arrival processes other than even.
 #[derive(Clone, Debug)]
 pub(crate) enum Spread {
     Poisson(u64),
     Jitter(u64),
-    /// Recorded arrivals at these moments, in nanoseconds.
+    /// Recorded arrivals at these times, in nanoseconds.
     Replay(Vec<u64>),
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn spread(_: Profile) -> impl Strategy<Value = Spread> {
     ]
 }
 
-/// One of several processes with these weights.
+/// The share of one of several processes with these weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     index: usize,
@@ -148,7 +148,7 @@ impl Split {
         Shard::weighted(index, &self.weights).expect("a shard")
     }
 
-    /// How many slots of each cycle this process has, and how many slots a cycle has.
+    /// Returns the number of slots of each cycle that this process has, and the number of slots of a cycle.
     pub(crate) fn part(&self) -> (usize, u64) {
         let weight = usize::try_from(self.weights[self.index]).expect("a small number");
         (weight, self.weights.iter().copied().map(u64::from).sum())
