@@ -213,13 +213,15 @@ nanopace_status nanopace_set_shard(const nanopace_pacer *pacer,
                                    uint64_t from);
 
 // Sets the strictness that applies to late starts after this call, as `nanopace_options.strictness` does.
-nanopace_status nanopace_set_strictness(const nanopace_pacer *pacer, double strictness);
+nanopace_status nanopace_set_strictness(const nanopace_pacer *pacer,
+                                        double strictness);
 
 // Limits the lateness that is made up for after this call, in nanoseconds. 0 removes the limit.
 nanopace_status nanopace_set_max_backlog(const nanopace_pacer *pacer, uint64_t limit_ns);
 
 // Sets the lateness in nanoseconds beyond which slots are skipped after this call. 0 removes the limit.
-nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer, uint64_t limit_ns);
+nanopace_status nanopace_set_skip_later_than(const nanopace_pacer *pacer,
+                                             uint64_t limit_ns);
 
 // Stops the schedule's time: no slot starts until `nanopace_resume`. If the pacer is closed, nothing changes, and the
 // status is `NANOPACE_STATUS_OK`.

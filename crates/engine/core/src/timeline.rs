@@ -1,7 +1,7 @@
 //! Combines the shared word from which slots are claimed with the schedule that gives their starts.
 //!
-//! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by compare-and-swap, and no
-//! other code writes the word. Claims are therefore unique and without gaps.
+//! A claim is `allocated.fetch_add(SLOT)`. Slots are also claimed, skipped and taken back by compare-and-swap. Nothing
+//! else writes the word. Claims are therefore unique and without gaps.
 //!
 //! In an *open loop* (average strictness, no limits) slots are claimed and started without the lock. The hot path
 //! starts slots that are known to be due ([`published`]). All other evenly spaced slots start by a plan ([`open`]),

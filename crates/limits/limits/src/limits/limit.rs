@@ -233,7 +233,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
-    /// Like [`peek`](Limit::peek), but for a request that is not counted if it is rejected.
+    /// Decides like [`peek`](Limit::peek) about a request that is not counted if it is rejected.
     #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,

@@ -60,7 +60,7 @@ impl Job {
         Job::of_any(args, inputs, boxed(make))
     }
 
-    /// Like [`new`](Job::new), but for a target whose type is hidden.
+    /// Works like [`new`](Job::new) with a target whose type is hidden.
     fn of_any(args: SearchArgs, inputs: &[Input<'_>], make: Make<'_>) -> anyhow::Result<Job> {
         args.check()?;
         let bounds = Bounds {

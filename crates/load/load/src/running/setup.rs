@@ -98,7 +98,7 @@ impl Setup {
         Setup::of_any(args, inputs, boxed(make))
     }
 
-    /// Like [`new`](Setup::new), but for a target whose type is hidden.
+    /// Works like [`new`](Setup::new) with a target whose type is hidden.
     pub(crate) fn of_any(
         mut args: RunArgs,
         inputs: &[Input<'_>],
