@@ -187,7 +187,7 @@ impl Line {
             return;
         }
         self.timer.went_off(&self.bell);
-        let was_due = stay.queue.rang(self.pacer.now());
+        let was_due = stay.queue.ring_alarm(self.pacer.now());
         stay.look(None);
         if !was_due && !stay.called.0.is_empty() {
             stay.call_as_many_again();
@@ -390,7 +390,7 @@ impl Stay<'_> {
 
     /// Calls a task: it is woken after the lock is released.
     fn call(&mut self, number: u64) {
-        let waiting = self.queue.called(number).map(|waiting| waiting.waker.clone());
+        let waiting = self.queue.mark_called(number).map(|waiting| waiting.waker.clone());
         self.called.0.extend(waiting);
     }
 }

@@ -5,16 +5,16 @@ use nanopace::Nanos;
 use std::time::Duration;
 
 /// The maximum time by which the timer rings early.
-const MOST: Duration = Duration::from_micros(250);
+const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
 /// The inverse of the fraction of the time for which tasks that were woken early hold on, on average: an eighth.
 const USUAL_SHARE: u32 = 8;
 
 /// The inverse of the maximum fraction of the time for which tasks that were woken early hold on: a quarter.
-const MOST_SHARE: u32 = 4;
+const HOLD_DIVISOR: u32 = 4;
 
 /// The maximum time that tasks can save up for later when they hold on for less than their fraction.
-const MOST_SAVED: Duration = Duration::from_micros(200);
+const SAVED_LIMIT: Duration = Duration::from_micros(200);
 
 /// The step by which the lead changes. The lead grows by nine steps if waking took longer than the lead, and otherwise
 /// shrinks by one step. About a tenth of all wake-ups therefore take longer than the lead.
@@ -23,7 +23,7 @@ const STEP: Duration = Duration::from_nanos(250);
 #[derive(Debug, Default)]
 pub(crate) struct Waking {
     /// The estimated duration that nine of ten wake-ups do not exceed.
-    most: Duration,
+    p90_late: Duration,
     /// The smoothed average duration of a wake-up.
     usual: Duration,
 }
@@ -31,15 +31,18 @@ pub(crate) struct Waking {
 impl Waking {
     /// Updates the estimates with a wake-up that came `late` after the time for which the timer was set.
     pub(crate) fn learn(&mut self, late: Duration) {
-        let late = late.min(MOST);
-        self.most =
-            if late > self.most { self.most + 9 * STEP } else { self.most.saturating_sub(STEP) };
+        let late = late.min(LEAD_LIMIT);
+        self.p90_late = if late > self.p90_late {
+            self.p90_late + 9 * STEP
+        } else {
+            self.p90_late.saturating_sub(STEP)
+        };
         self.usual = (self.usual * 15 + late) / 16;
     }
 
     /// Returns how much earlier than a slot the timer should ring, if there is a slot every `interval`.
     pub(crate) fn lead(&self, interval: Duration) -> Duration {
-        self.most.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
+        self.p90_late.min(self.usual + interval / USUAL_SHARE).min(interval / 2)
     }
 }
 
@@ -55,7 +58,7 @@ pub(crate) struct Holding {
 
 impl Holding {
     pub(crate) fn pass(&mut self, now: Nanos) {
-        self.saved = (self.saved + (now - self.at) / MOST_SHARE).min(MOST_SAVED);
+        self.saved = (self.saved + (now - self.at) / HOLD_DIVISOR).min(SAVED_LIMIT);
         self.at = self.at.max(now);
     }
 
@@ -102,7 +105,7 @@ mod tests {
             }
         }
         let all = Duration::from_millis(100);
-        let share = all / MOST_SHARE;
-        assert!(held.abs_diff(share) <= MOST_SAVED, "{held:?} of {share:?}");
+        let share = all / HOLD_DIVISOR;
+        assert!(held.abs_diff(share) <= SAVED_LIMIT, "{held:?} of {share:?}");
     }
 }

@@ -44,7 +44,7 @@ pub struct PacerBuilder {
     policy: Policy,
     clock: Option<Box<dyn Clock>>,
     pausing: Pausing,
-    lead_ns: i64,
+    sleep_threshold_ns: i64,
     start: Start,
     slots: Option<u64>,
     until: Option<Duration>,
@@ -160,7 +160,7 @@ impl PacerBuilder {
             policy,
             clock: None,
             pausing: Pausing::new(),
-            lead_ns: 0,
+            sleep_threshold_ns: 0,
             start: Start::Now,
             slots: None,
             until: None,
@@ -460,7 +460,7 @@ impl PacerBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn sleep_threshold(mut self, threshold: Duration) -> PacerBuilder {
-        self.lead_ns = span_ns(threshold).saturating_sub(1).max(0);
+        self.sleep_threshold_ns = span_ns(threshold).saturating_sub(1).max(0);
         self
     }
 
@@ -637,7 +637,7 @@ impl PacerBuilder {
             Start::OnFirstUse => schedule.pause_until_used(now),
         }
         Pacer(Arc::new(Engine {
-            timeline: Timeline::new(schedule, now, self.lead_ns),
+            timeline: Timeline::new(schedule, now, self.sleep_threshold_ns),
             clock,
             pausing: self.pausing,
         }))

@@ -353,10 +353,16 @@ impl Schedule {
 
     /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load,
     /// and no slots yet after the leases. If a slot in this range may have started, returns false, and no slot moves.
-    /// A slot that is intended to start within `lead_ns` counts as one that may have started, because another thread
-    /// may start it without the lock.
-    pub(crate) fn lease(&mut self, from: u64, leases: &[Lease], lead_ns: i64, now: i64) -> bool {
-        let not_started = first_after(self.intended_within(lead_ns, now));
+    /// A slot that is intended to start within `sleep_threshold_ns` counts as one that may have started, because another
+    /// thread may start it without the lock.
+    pub(crate) fn lease(
+        &mut self,
+        from: u64,
+        leases: &[Lease],
+        sleep_threshold_ns: i64,
+        now: i64,
+    ) -> bool {
+        let not_started = first_after(self.intended_within(sleep_threshold_ns, now));
         self.leave_line(from, not_started, now);
         self.history.lease(from, leases, not_started)
     }
@@ -367,12 +373,12 @@ impl Schedule {
         &mut self,
         from: u64,
         leases: &[Lease],
-        lead_ns: i64,
+        sleep_threshold_ns: i64,
         now: i64,
     ) -> u64 {
-        let not_started = first_after(self.intended_within(lead_ns, now));
+        let not_started = first_after(self.intended_within(sleep_threshold_ns, now));
         let from = from.max(self.history.first_leasable(not_started));
-        self.lease(from, leases, lead_ns, now);
+        self.lease(from, leases, sleep_threshold_ns, now);
         from
     }
 

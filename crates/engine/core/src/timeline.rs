@@ -91,7 +91,7 @@ pub(crate) struct Timeline {
     held: Held,
     pub(crate) sleepers: Sleepers,
     /// The time by which a slot is due before its release, in nanoseconds: the sleep threshold minus one nanosecond.
-    lead_ns: i64,
+    sleep_threshold_ns: i64,
     /// The number of slots that have started before their intended start.
     early: AtomicU64,
 }
@@ -117,7 +117,7 @@ pub(crate) struct Spacing {
 
 impl Timeline {
     /// Creates a timeline without any claimed slot. `now` is a reading of the clock.
-    pub(crate) fn new(schedule: Schedule, now: i64, lead_ns: i64) -> Timeline {
+    pub(crate) fn new(schedule: Schedule, now: i64, sleep_threshold_ns: i64) -> Timeline {
         let timeline = Timeline {
             allocated: CachePadded::new(AtomicU64::new(0)),
             published: Published::new(),
@@ -125,7 +125,7 @@ impl Timeline {
             locked: CachePadded::new(Mutex::new(Locked::new(schedule, now))),
             held: Held::new(),
             sleepers: Sleepers::new(),
-            lead_ns,
+            sleep_threshold_ns,
             early: AtomicU64::new(0),
         };
         timeline.under_lock().publish(now);
@@ -168,7 +168,7 @@ impl Timeline {
     /// threshold.
     pub(crate) fn delay(&self, release: Nanos, clock: &dyn Clock) -> Duration {
         let delay = release - self.now(clock);
-        if span_ns(delay) <= self.lead_ns { Duration::ZERO } else { delay }
+        if span_ns(delay) <= self.sleep_threshold_ns { Duration::ZERO } else { delay }
     }
 
     /// The hot path: claims the next slot, and grants it if it is known to be due. Claims no slot if no straight
@@ -267,7 +267,9 @@ impl Timeline {
         let snapshot = self.published.snapshot();
         let position = after(self.next(), slots);
         match snapshot.filter(|snapshot| snapshot.tells(position)) {
-            Some(snapshot) => Ok(snapshot.intended(position).saturating_sub(self.lead_ns)),
+            Some(snapshot) => {
+                Ok(snapshot.intended(position).saturating_sub(self.sleep_threshold_ns))
+            }
             None => self.under_lock().due_after(slots),
         }
     }
@@ -363,7 +365,7 @@ impl Timeline {
     /// Returns how long before its release a slot may start without the lock: the lead, plus the error of a published
     /// chord or parabola.
     fn furthest_lead_ns(&self) -> i64 {
-        self.lead_ns.saturating_add(FIT_ERROR_NS)
+        self.sleep_threshold_ns.saturating_add(FIT_ERROR_NS)
     }
 
     /// Gives this process the slots of these leases, beginning with the slot with the number `from` in the whole load.
@@ -372,9 +374,9 @@ impl Timeline {
     /// `a_slot_that_may_start_is_not_leased_away`.
     pub(crate) fn lease(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> bool {
         let mut is_leased = false;
-        let lead_ns = self.furthest_lead_ns();
+        let sleep_threshold_ns = self.furthest_lead_ns();
         self.change(clock, |schedule, now| {
-            is_leased = schedule.lease(from, leases, lead_ns, now);
+            is_leased = schedule.lease(from, leases, sleep_threshold_ns, now);
         });
         is_leased
     }
@@ -383,9 +385,9 @@ impl Timeline {
     /// `from`. Returns the number of the slot at which the leases begin.
     pub(crate) fn lease_rest(&self, clock: &dyn Clock, from: u64, leases: &[Lease]) -> u64 {
         let mut leased_from = from;
-        let lead_ns = self.furthest_lead_ns();
+        let sleep_threshold_ns = self.furthest_lead_ns();
         self.change(clock, |schedule, now| {
-            leased_from = schedule.lease_rest(from, leases, lead_ns, now);
+            leased_from = schedule.lease_rest(from, leases, sleep_threshold_ns, now);
         });
         leased_from
     }

@@ -100,10 +100,10 @@ mod tests {
         let run = core().run().clone();
         let silent_us = 20_000_000;
         let perhaps = |told, heard| {
-            let silence = LostNode::of(&node(told, heard), &run, silent_us, false).unwrap();
+            let lost_node = LostNode::of(&node(told, heard), &run, silent_us, false).unwrap();
             let mut load = Load::of(&run).unwrap();
             let until = run.frames.at(u64::try_from(Duration::from_secs(8).as_nanos()).unwrap());
-            silence.perhaps_twice(run.frames, &mut load, until)
+            lost_node.perhaps_twice(run.frames, &mut load, until)
         };
         // The result is at least half of 1000/s for one second, and less than all of it for two seconds.
         assert!((500..2_000).contains(&perhaps(2, 2)), "{}", perhaps(2, 2));
@@ -116,9 +116,9 @@ mod tests {
         let run = core().run().clone();
         let perhaps = |members| {
             let text = NodeText { members, ..node(2, 2) };
-            let silence = LostNode::of(&text, &run, 20_000_000, false).unwrap();
+            let lost_node = LostNode::of(&text, &run, 20_000_000, false).unwrap();
             let until = run.frames.at(8_000_000_000);
-            silence.perhaps_twice(run.frames, &mut Load::of(&run).unwrap(), until)
+            lost_node.perhaps_twice(run.frames, &mut Load::of(&run).unwrap(), until)
         };
         let (alone, two) = (perhaps(Some(1)), perhaps(None));
         assert!(alone > two, "{alone} and {two}");
@@ -131,7 +131,7 @@ mod tests {
     fn after_the_load_a_node_without_results_has_not_reported_all() {
         let run = core().run().clone();
         let (living, done) = (node(2, 2), NodeText { has_results: true, ..node(2, 2) });
-        let is_silent = |node: &_, is_past| LostNode::of(node, &run, 0, is_past).is_some();
-        assert!(is_silent(&living, true) && !is_silent(&living, false) && !is_silent(&done, true));
+        let is_lost = |node: &_, is_past| LostNode::of(node, &run, 0, is_past).is_some();
+        assert!(is_lost(&living, true) && !is_lost(&living, false) && !is_lost(&done, true));
     }
 }

@@ -226,13 +226,13 @@ fn of_node(
     let Progress { fired, shed, twice, late_ns, blind_ns, stepped_ns, .. } = progress;
     let silent_us = u64::try_from(now_us - text.seen_us).unwrap_or(0);
     let is_past = load.end().is_some_and(|end| until >= end);
-    let silence = LostNode::of(text, run, silent_us, is_past);
+    let lost_node = LostNode::of(text, run, silent_us, is_past);
     // If a silent node has started slots without owning them or reporting them, it has started more than it owned.
     let more = (fired + shed).saturating_sub(claimed);
-    let twice = if silence.is_some() { twice.max(more) } else { twice };
+    let twice = if lost_node.is_some() { twice.max(more) } else { twice };
     // The same number of the slots that it has reported may belong to another node.
-    let unsaid = silence.map_or(0, |silence| silence.unmarked());
-    let lost = (claimed + twice + unsaid).cast_signed() - (fired + shed).cast_signed();
+    let unmarked = lost_node.map_or(0, |lost_node| lost_node.unmarked());
+    let lost = (claimed + twice + unmarked).cast_signed() - (fired + shed).cast_signed();
     NodeAccount {
         number: text.node,
         name: text.name.clone(),
@@ -241,8 +241,9 @@ fn of_node(
         shed,
         twice,
         lost,
-        untold: silence.map_or(0, |_| lost.unsigned_abs()),
-        perhaps_twice: silence.map_or(0, |silence| silence.perhaps_twice(run.frames, load, until)),
+        untold: lost_node.map_or(0, |_| lost.unsigned_abs()),
+        perhaps_twice: lost_node
+            .map_or(0, |lost_node| lost_node.perhaps_twice(run.frames, load, until)),
         late: Duration::from_nanos(late_ns),
         blind: Duration::from_nanos(blind_ns),
         stepped: Duration::from_nanos(stepped_ns),

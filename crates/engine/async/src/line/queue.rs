@@ -116,12 +116,12 @@ impl Queue {
     }
 
     pub(super) fn remove(&mut self, number: u64) -> Option<Waker> {
-        self.called(number);
+        self.mark_called(number);
         self.waiting.remove(&number).map(|waiting| waiting.waker)
     }
 
     /// Records that the task is called: it is not called again until it comes.
-    pub(super) fn called(&mut self, number: u64) -> Option<&Waiting> {
+    pub(super) fn mark_called(&mut self, number: u64) -> Option<&Waiting> {
         self.uncalled.remove(&number);
         let waiting = self.waiting.get(&number)?;
         self.deadlines.remove(&(waiting.wish.deadline, number));
@@ -130,7 +130,7 @@ impl Queue {
     }
 
     /// Records that the bell has rung. Returns whether the time for which the timer was set has come.
-    pub(super) fn rang(&mut self, now: Nanos) -> bool {
+    pub(super) fn ring_alarm(&mut self, now: Nanos) -> bool {
         let was_due = self.alarm != Nanos::ZERO && self.alarm <= now;
         if was_due {
             self.waking.learn(now - self.alarm);

@@ -242,7 +242,7 @@ impl History {
         }
     }
 
-    /// Returns the last position that has been reached at `time`, if the last piece applies at `time`.
+    /// Returns the last position that has been reached at `time`. Assumes that the last piece applies at `time`.
     pub(crate) fn position_at(&self, time: i64) -> u64 {
         self.reached_on(self.pieces.len() - 1, time)
     }

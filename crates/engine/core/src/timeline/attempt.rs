@@ -86,7 +86,7 @@ pub(crate) struct Plan {
     /// The time at which the slot is intended to start.
     pub(crate) intended: i64,
     pub(crate) release: Release,
-    /// The time from which the slot is due: its release minus the timeline's `lead_ns`.
+    /// The time from which the slot is due: its release minus the timeline's `sleep_threshold_ns`.
     pub(super) due: i64,
     /// The average time between the process's slots, in nanoseconds. It is zero if the slot is due and the plan was
     /// made under the lock.

@@ -198,7 +198,7 @@ impl Entry<'_> {
             moment => Release::At(moment),
         };
         let due = match release {
-            Release::At(moment) => moment.saturating_sub(self.timeline.lead_ns),
+            Release::At(moment) => moment.saturating_sub(self.timeline.sleep_threshold_ns),
             Release::Paused | Release::Unknown => i64::MAX,
         };
         Plan {
@@ -394,7 +394,9 @@ impl Entry<'_> {
         let was_open_loop = self.locked.schedule.policy().is_open_loop();
         edit(&mut self.locked.schedule, now);
         if was_open_loop && !self.locked.schedule.policy().is_open_loop() {
-            self.locked.schedule.settle_before(next, now.saturating_add(self.timeline.lead_ns));
+            self.locked
+                .schedule
+                .settle_before(next, now.saturating_add(self.timeline.sleep_threshold_ns));
         }
         self.tidy(now);
         self.wake_moved();

@@ -176,7 +176,7 @@ impl Timeline {
             slot: snapshot.slot(position),
             intended,
             release: Release::At(intended),
-            due: intended.saturating_sub(self.lead_ns),
+            due: intended.saturating_sub(self.sleep_threshold_ns),
             interval_ns: snapshot.interval_ns(),
             tolerated_ns: i64::MAX,
         })

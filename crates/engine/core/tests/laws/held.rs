@@ -129,8 +129,8 @@ fn change_often(pacer: &Pacer, clock: &ManualClock) {
     }
 }
 
-/// A lane has a run of slots, and its operation takes two hundred changes. Checks that the remaining slots of the run
-/// keep their lateness, even if starts are judged after that.
+/// A lane holds a run of slots while the load changes two hundred times. Checks that the remaining slots of the run
+/// keep their intended starts, even if a late policy is set after the lane has taken the run.
 #[test]
 fn the_rest_of_a_run_keeps_its_intended_starts_over_many_changes() {
     for is_strict in [false, true] {

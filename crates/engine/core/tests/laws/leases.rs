@@ -415,8 +415,8 @@ fn a_load_that_is_corrected_to_less_goes_on_from_zero() {
     }
 }
 
-/// Checks that slots that were due by the old load, and that the new one has not reached yet, still count as requested
-/// and as backlog, and start, even if the schedule ends before that.
+/// Checks slots that were due under the old load but that the new load has not reached yet. They still count as
+/// requested and as backlog. They also start, even if the schedule ends before the new load reaches them.
 #[test]
 fn slots_due_before_a_correction_to_less_are_still_due() {
     for ends in [None, Some(1_200), Some(1_400)].map(|end| end.map(Duration::from_millis)) {

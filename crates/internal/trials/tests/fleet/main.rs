@@ -1,7 +1,7 @@
 //! Tests fleets with real servers whose nodes, store and links fail in many ways, and checks that the account stays
 //! correct.
 //!
-//! The tests allow large deviations of times because machines are busy, but none of the numbers of slots.
+//! The tests allow large deviations in times, because machines are busy, but the numbers of slots must be exact.
 
 mod changes;
 mod clocks;

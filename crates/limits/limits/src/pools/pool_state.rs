@@ -73,7 +73,7 @@ impl Level {
 
     /// Adds the tokens that are due at `now`.
     fn refill(&mut self, flow: &Flow, ticks: &Ticks, now: Nanos) {
-        let due = ticks.moment_by(now);
+        let due = ticks.last_at_or_before(now);
         if due > self.latest {
             self.bring(flow, due);
         }
@@ -129,7 +129,7 @@ impl State {
 
     /// Returns the moment of the next refill.
     pub(crate) fn next_refill(&self) -> Nanos {
-        self.ticks.moment_after(self.level.latest)
+        self.ticks.first_after(self.level.latest)
     }
 
     /// Serves waiting callers in FIFO order, as long as there are enough tokens for the next one.
@@ -184,8 +184,8 @@ impl State {
     /// Returns the moment of the refill after which `tokens` are available, if no other request takes any.
     fn refill_for(&self, level: &Level, tokens: u64) -> Nanos {
         let total = level.refilled + level.pool.enough_for(tokens);
-        let there = self.ticks.moment_from(self.flow.moment_of(total));
-        there.max(self.ticks.moment_after(level.latest))
+        let there = self.ticks.first_at_or_after(self.flow.moment_of(total));
+        there.max(self.ticks.first_after(level.latest))
     }
 
     /// Serves a caller at once if that is possible, or rejects it. Returns `None` if the caller has to `queue`.

@@ -40,19 +40,19 @@ impl Ticks {
     }
 
     /// Returns the last moment at `moment` or earlier.
-    pub(crate) fn moment_by(&self, moment: Nanos) -> Nanos {
+    pub(crate) fn last_at_or_before(&self, moment: Nanos) -> Nanos {
         self.moment(self.number(moment))
     }
 
     /// Returns the first moment after `moment`.
-    pub(crate) fn moment_after(&self, moment: Nanos) -> Nanos {
+    pub(crate) fn first_after(&self, moment: Nanos) -> Nanos {
         self.moment(self.number(moment) + 1)
     }
 
     /// Returns the first moment at `moment` or later.
-    pub(crate) fn moment_from(&self, moment: Nanos) -> Nanos {
-        let before = self.moment_by(moment);
-        if before >= moment { before } else { self.moment_after(moment) }
+    pub(crate) fn first_at_or_after(&self, moment: Nanos) -> Nanos {
+        let before = self.last_at_or_before(moment);
+        if before >= moment { before } else { self.first_after(moment) }
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct TargetArgs {
         value_parser = value_parser!(u32).range(..=LONGEST_BODY))]
     pub(crate) target_body: u32,
 
-    /// Seed random latencies and errors: the same seed gives the n-th request the same
+    /// Seed random latencies and errors: the same seed gives the n-th request the same latency and status
     #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_seed: u64,
 }

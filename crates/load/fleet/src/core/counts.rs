@@ -85,10 +85,10 @@ mod tests {
     #[test]
     fn slots_that_are_marked_too_late_count_as_started_twice() {
         let mut core = blind_until(40);
-        let (now, unsaid) = (core.awake_at, core.unclaimed.unconfirmed.clone());
+        let (now, unconfirmed) = (core.awake_at, core.unclaimed.unconfirmed.clone());
         let request = core.next_repair().unwrap();
         answered(&mut core, &request, Answer::Portions(20, Vec::new()), now);
-        let slots = unsaid.range(..20).map(|(_, slots)| slots).sum();
+        let slots = unconfirmed.range(..20).map(|(_, slots)| slots).sum();
         assert_eq!(core.twice(), slots);
         assert_eq!(core.progress(core.awake_at).unmarked, 0);
         core.mark_all();

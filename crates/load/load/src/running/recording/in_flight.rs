@@ -12,7 +12,7 @@ pub(super) struct Begun {
     pub(super) intended_start: Nanos,
     pub(super) start: Start,
     /// The start with a target that responds at once, or `None` if calls do not rest.
-    pub(super) beside: Option<Start>,
+    pub(super) instant_target: Option<Start>,
     pub(super) is_recorded: bool,
     /// The time at which the last request of the operation was sent.
     pub(super) sent: Sent,
@@ -127,7 +127,7 @@ mod tests {
         let begun = Begun {
             intended_start: now,
             start: IdealConnections::new(1).start(now, now, zero, None),
-            beside: None,
+            instant_target: None,
             is_recorded: true,
             sent: LastPoll::new(now).send(now),
             paused: zero,

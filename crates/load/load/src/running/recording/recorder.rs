@@ -36,9 +36,10 @@ struct Record {
     outcomes: Vec<Outcome>,
     /// The number of connections of the thread.
     count: usize,
+    /// The connections of a generator without delays: see [`lateness`](crate::recorded::lateness).
     connections: IdealConnections,
     /// The ideal connections to a target that responds at once, or `None` before a call rests for the first time.
-    beside: Option<IdealConnections>,
+    instant_target: Option<IdealConnections>,
     /// The number of connections that are being opened outside calls.
     opening: usize,
     moved: ScheduleShift,
@@ -70,7 +71,7 @@ impl Recorder {
             outcomes: Vec::new(),
             count,
             connections: IdealConnections::new(count),
-            beside: None,
+            instant_target: None,
             opening: 0,
             moved: ScheduleShift::new(pacer, gives_up),
             last_poll: LastPoll::new(pacer.now()),
@@ -106,10 +107,11 @@ impl Recorder {
         record.skipped = record.moved.skipped();
         let start = record.connections.start(intended_start, now, moved, burst.as_deref_mut());
         drop(burst);
-        let beside = &mut record.beside;
-        let beside = beside.as_mut().map(|ideal| ideal.start(intended_start, now, moved, None));
+        let instant_target = &mut record.instant_target;
+        let instant_target =
+            instant_target.as_mut().map(|ideal| ideal.start(intended_start, now, moved, None));
         let late = start.by_generator();
-        let lateness = start.lateness_beside(beside, intended_start);
+        let lateness = start.lateness_beside(instant_target, intended_start);
         let lateness = lateness.with_queued(record.last_poll.queued_of(late));
         record.last_poll.starts(late);
         record.stats.cause(lateness);
@@ -120,7 +122,7 @@ impl Recorder {
         let place = record.in_flight.add(Begun {
             intended_start,
             start,
-            beside,
+            instant_target,
             is_recorded,
             sent: record.last_poll.send(now),
             paused: record.moved.paused(now),
@@ -331,23 +333,28 @@ impl Record {
         let lateness = self.connections.unstarted(intended, now, looked, moved, burst);
         let late = Duration::from_secs_f64(lateness.generator);
         let lateness = lateness.with_queued(self.last_poll.queued_of(late));
-        let in_use =
-            self.in_flight.iter().filter_map(|it| it.beside.map(|start| (start, it.rested)));
-        let free = self.beside.as_ref().and_then(|beside| beside.free_from(in_use, moved));
+        let in_use = self
+            .in_flight
+            .iter()
+            .filter_map(|it| it.instant_target.map(|start| (start, it.rested)));
+        let free = self
+            .instant_target
+            .as_ref()
+            .and_then(|instant_target| instant_target.free_from(in_use, moved));
         lateness.but_for_rests(free.map_or(Duration::ZERO, |free| free.min(now) - intended))
     }
 
     /// When a call rests for the first time, creates ideal connections to a target that responds at once, and adds
     /// the operations in flight to them.
     fn begin_to_rest(&mut self, now: Nanos) {
-        if self.beside.is_some() {
+        if self.instant_target.is_some() {
             return;
         }
         let moved = self.moved.by(now);
-        let beside = self.beside.insert(IdealConnections::new(self.count));
+        let instant_target = self.instant_target.insert(IdealConnections::new(self.count));
         for begun in self.in_flight.iter_mut() {
             let (intended, actual) = (begun.intended_start, begun.start.actual);
-            begun.beside = Some(beside.start(intended, actual, moved, None));
+            begun.instant_target = Some(instant_target.start(intended, actual, moved, None));
         }
     }
 
@@ -390,8 +397,10 @@ impl<R: Deref<Target = Recorder>> Flight<R> {
         let paused = record.moved.paused(end).saturating_sub(begun.paused);
         let busy = (begun.busy + record.last_poll.busy(begun.sent, end)).saturating_sub(paused);
         record.connections.end(begun.start, busy);
-        if let (Some(beside), Some(start)) = (&mut record.beside, begun.beside) {
-            beside.end(start, begun.rested.min(busy));
+        if let (Some(instant_target), Some(start)) =
+            (&mut record.instant_target, begun.instant_target)
+        {
+            instant_target.end(start, begun.rested.min(busy));
         }
         if begun.is_recorded {
             let stopped = record.last_poll.stopped_since(begun.sent);

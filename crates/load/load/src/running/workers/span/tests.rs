@@ -118,7 +118,7 @@ fn the_run_ends_when_all_requests_were_decided_about() {
     }
 }
 
-/// The warm-up ends within an interval, at a count that is no whole number.
+/// The warm-up ends between two slots, so the count at its end is not a whole number.
 #[test]
 fn each_request_is_required_wherever_the_warm_up_ends() {
     for hz in 1_u64..300 {
