@@ -194,7 +194,7 @@ pub(crate) struct Leader {
     since_ns: u64,
     /// The rate by which the machine's clock is slower than the store's clock, as measured so far, in parts of 10^9.
     slower_ppb: i64,
-    /// `None` while the store's clock is right.
+    /// The round trips since the store's clock has been off; `None` while it is right.
     off: Option<Off>,
     /// The total time by which the clock was set to follow the store's clock.
     stepped_ns: u64,

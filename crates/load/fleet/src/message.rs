@@ -110,7 +110,7 @@ pub(crate) struct Join {
     pub(crate) load: Option<LoadText>,
 }
 
-/// A load as strings.
+/// The description of a load, with its shape and its arrivals as strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadText {
     pub(crate) shape: String,

@@ -66,7 +66,7 @@ impl UncountedFrames {
         ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
     }
 
-    /// All portions that were run.
+    /// Returns all portions that were run.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         self.ran.iter().flat_map(|ran| self.portions_of(ran, ran.frames.clone()))
     }
