@@ -68,7 +68,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         Atomic { rule, state }
     }
 
-    /// Returns the rule.
+    /// Returns the rule that decides on requests.
     pub fn rule(&self) -> &R {
         &self.rule
     }

@@ -270,7 +270,7 @@ impl Leader {
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
         // One nanosecond per second is one part of 10^9. With half of the offset corrected in each window, learning a
-        // sixteenth of it per window is the most that causes no oscillation.
+        // sixteenth of it per window is the largest correction that causes no oscillation.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
     }

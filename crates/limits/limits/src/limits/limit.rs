@@ -166,7 +166,7 @@ impl Limit {
         }
     }
 
-    /// Returns the quota.
+    /// Returns the quota of this limit.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota
