@@ -103,7 +103,7 @@ impl Quota {
         self.count
     }
 
-    /// Returns the period.
+    /// Returns the period of this quota.
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_nanos(self.period_ns)

@@ -46,7 +46,7 @@ impl Entry {
 /// The frames around the current one, and past frames that have not been counted.
 #[derive(Debug)]
 pub(crate) struct FrameWindow {
-    /// One entry for each frame in the window.
+    /// The frames in the window, in order.
     entries: VecDeque<Entry>,
     /// The first frame after the window.
     next: u64,

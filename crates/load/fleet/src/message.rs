@@ -385,7 +385,7 @@ pub(crate) struct Claimed {
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
     pub(crate) lead: u64,
-    /// The number of versions.
+    /// The number of versions of the load.
     pub(crate) known: u64,
     /// The versions that the node did not know, or all versions.
     pub(crate) versions: Vec<Version>,

@@ -76,7 +76,7 @@ impl UncountedFrames {
         frames.map(portion).filter(|portion| !portion.tracks.is_empty())
     }
 
-    /// Removes and returns what was run from a frame on.
+    /// Removes the tracks that were run from a frame on, and returns them as portions.
     pub(crate) fn take_back(&mut self, from: u64) -> Vec<Portion> {
         let later = |ran: &Ran| from.max(ran.frames.start)..ran.frames.end;
         let taken = self.ran.iter().flat_map(|ran| self.portions_of(ran, later(ran))).collect();
