@@ -234,7 +234,7 @@ impl Limit {
         with_law!(self, state, |rule, own| rule.peek(own, now, n))
     }
 
-    /// Like [`peek`](Limit::peek), but for a request that is not counted if it is rejected.
+    /// Checks a request like [`peek`](Limit::peek), if the request is not counted when it is rejected.
     #[cfg(feature = "std")]
     pub(crate) fn check_uncounted(
         &self,
