@@ -10,7 +10,7 @@ use std::process::Command;
 /// The options that make a test program print the duration of each test.
 const TIMES: [&str; 2] = ["-Zunstable-options", "--report-time"];
 
-/// A test program.
+/// A compiled test program, and the arguments with which it is run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Program {
     name: String,

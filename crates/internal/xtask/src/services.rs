@@ -12,10 +12,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A server or tool.
+/// A server or tool that must be installed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// The name in messages.
+    /// The name of the server or tool in messages.
     name: &'static str,
     /// The name of the Debian package.
     package: &'static str,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A part of a command.
+/// A step of a command of this program.
 pub(crate) struct Step {
     name: String,
     run: Box<dyn FnOnce() -> bool>,

@@ -59,10 +59,10 @@ const STILL: Duration = Duration::from_millis(100);
 ///
 /// ConfigSnapshot::default().save(&path)?;
 /// let here = FileConfig::follow(&path, Duration::from_secs(1))?;
-/// let there = FileConfig::follow(&path, Duration::from_secs(1))?; // in another process, say
+/// let there = FileConfig::follow(&path, Duration::from_secs(1))?; // usually in another process
 ///
 /// here.set(Scope::Prefix(""), "10/s".parse()?)?;
-/// there.refresh()?; // rather than wait
+/// there.refresh()?; // reads the file now
 /// assert_eq!(there.limits_of("alice").unwrap().to_string(), "10/s");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -77,7 +77,7 @@ pub struct FileConfig {
 struct Followed {
     path: PathBuf,
     config: MemoryConfig,
-    /// Locked from a check of the file until its content is in force.
+    /// The result of the last check. It is locked from a check of the file until its content is in force.
     seen: Mutex<Seen>,
 }
 

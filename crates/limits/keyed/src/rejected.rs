@@ -13,9 +13,9 @@ pub enum KeyRejected {
     /// The number of costs differs from the number of the key's limits.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Costs {
-        /// The number of limits.
+        /// The number of limits that the key has.
         limits: usize,
-        /// The number of costs.
+        /// The number of costs that the request has.
         costs: usize,
     },
     /// The key is new, and the number of keys is at its maximum.
@@ -23,7 +23,7 @@ pub enum KeyRejected {
         "no room for a new key beside {max}: retry later, sweep idle keys, or raise the maximum"
     )]
     TooManyKeys {
-        /// The maximum number of keys.
+        /// The maximum number of keys, as set by [`max_keys`](crate::KeyedBuilder::max_keys).
         max: u64,
     },
     /// Neither the key nor any prefix of it has limits.

@@ -156,8 +156,8 @@ pub(crate) struct Retried {
 }
 
 impl Retried {
-    /// Runs the caller with a limiter. Gives up after two periods without an admission: by then a limiter remembers
-    /// nothing except the caller's own tries, which go on in the same way, so the request is never admitted.
+    /// Runs the caller with a limiter. Gives up after two periods without an admission. After that time, the limiter
+    /// remembers only the caller's own tries, which go on in the same way, so the request is never admitted.
     pub(crate) fn of(mut limiter: Limiter) -> Retried {
         let (mut now, mut admitted_at, mut last) = (START, START, START);
         let mut retried = Retried { admitted: 0, tries: 0, took: None };

@@ -64,9 +64,9 @@ pub enum CostsRejected {
     /// The number of costs differs from the number of limits.
     #[error("limits {limits}, costs {costs}: give one cost for each limit, in their order")]
     Number {
-        /// The number of limits.
+        /// The number of limits that the request is checked against.
         limits: usize,
-        /// The number of costs.
+        /// The number of costs that the request has.
         costs: usize,
     },
 }

@@ -133,7 +133,7 @@ impl Limiter {
     }
 
     /// Sets whether requests that do not wait yield to those that wait. This changes the returned handle only, not
-    /// other clones. If `fair` is false, requests that do not wait overtake the queue: they take whatever is left, and
+    /// other clones. If `fair` is false, requests that do not wait overtake the queue: they take all that is left, and
     /// a waiting request may never be admitted.
     ///
     /// By default a request that costs something is rejected while others wait. Its retry time is that of the first

@@ -53,19 +53,19 @@ pub enum QuotaError {
     /// A capacity of zero, or one that is smaller than the cost of one request.
     #[error("that capacity admits nothing: write at least {least}, the cost of one request")]
     CapacityTooSmall {
-        /// The cost of one request.
+        /// The smallest valid capacity: the cost of one request.
         least: u64,
     },
     /// A capacity that would take more than 292 years to fill at this rate.
     #[error("that capacity takes more than 292 years to fill at this rate: write at most {most}")]
     CapacityTooLarge {
-        /// The largest capacity at this rate.
+        /// The largest valid capacity at this rate.
         most: u64,
     },
     /// An initial number of tokens that exceeds the capacity.
     #[error("the initial fill exceeds the capacity: write at most {capacity}")]
     InitialTooLarge {
-        /// The capacity.
+        /// The capacity, which is the largest valid number of initial tokens.
         capacity: u64,
     },
     /// A cost of zero. A request that costs nothing would never be limited.
@@ -103,7 +103,7 @@ impl Quota {
         self.count
     }
 
-    /// Returns the period.
+    /// Returns the period of this quota.
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_nanos(self.period_ns)

@@ -57,7 +57,7 @@ pub trait TryAcquire: Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Atomic<R> {
     rule: R,
-    /// Written only by `admit`, which exchanges the value on which the decision was made.
+    /// The word. It is written only by `admit`, which exchanges the value on which the decision was made.
     state: AtomicU64,
 }
 
@@ -68,7 +68,7 @@ impl<R: Rule<State: From<u64> + Into<u64>>> Atomic<R> {
         Atomic { rule, state }
     }
 
-    /// Returns the rule.
+    /// Returns the rule that decides on requests.
     pub fn rule(&self) -> &R {
         &self.rule
     }

@@ -159,9 +159,10 @@ impl Limit {
 }
 
 impl Limits {
-    /// Returns the value of the header field `RateLimit-Policy`. Each limit is named by its string, with the maximum
-    /// that it admits at once and the window in which it admits that. The window is its period, or the time in which a
-    /// rate recovers its burst, and is omitted unless it is a whole number of seconds.
+    /// Returns the value of the header field `RateLimit-Policy`. Each limit is named by its string. The name is
+    /// followed by the maximum number of requests that the limit admits at once, and by the window of that number: the
+    /// period, or the time in which a rate recovers its burst. The window is omitted unless it is a whole number of
+    /// seconds.
     #[must_use]
     pub fn policy(&self) -> String {
         let policies: Vec<String> = self.each().iter().map(Limit::policy).collect();

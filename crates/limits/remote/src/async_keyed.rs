@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// let users = Remote::lazy("redis://127.0.0.1/")?.limits("10/s burst 20").build()?;
 /// let users = AsyncRemoteKeyed::new(users);
 /// if users.try_acquire("alice").await.is_ok() {
-///     // go
+///     // make the request
 /// }
 /// # Ok(())
 /// # }

@@ -65,7 +65,7 @@ struct Followed {
     store: Remote,
     name: String,
     config: MemoryConfig,
-    /// Locked from a read of the store until its content is in force.
+    /// The result of the last read. It is locked from a read of the store until its content is in force.
     seen: Mutex<Seen>,
 }
 

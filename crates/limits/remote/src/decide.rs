@@ -212,7 +212,7 @@ pub(crate) fn replace(
     let idle = plan.limits.idle_from(state) - now;
     // A test's clock may not advance, so in tests the key expires later, as in the script.
     let longer = if micros.is_some() { 600_000 } else { 0 };
-    // Rounded up, plus 1 ms because the moment itself has a fraction of a millisecond.
+    // The time is rounded up, and 1 ms is added because the moment itself has a fraction of a millisecond.
     let milliseconds = (idle.as_millis() + 2 + longer).to_string();
     let arguments = vec![before.to_owned(), after, milliseconds];
     Ok(Call { source: &REPLACE, key: key.to_owned(), arguments })

@@ -77,7 +77,7 @@ pub enum UnsupportedLimit {
         quota = limit.quota()
     )]
     Log {
-        /// The limit.
+        /// The unsupported limit.
         limit: Limit,
     },
     /// A window of less than a microsecond.
@@ -86,7 +86,7 @@ pub enum UnsupportedLimit {
         quota = limit.quota()
     )]
     Period {
-        /// The limit.
+        /// The unsupported limit.
         limit: Limit,
     },
 }
@@ -202,8 +202,8 @@ impl From<redis::RedisError> for StoreError {
     }
 }
 
-/// Converts a server's error. Scripts and SELECT use the code ERR for every error. Before Redis 7, a script's error
-/// contains the code of the failed command in its text.
+/// Converts a server's error. Scripts and SELECT use the code ERR for every error. Before Redis 7, the message of a
+/// script's error contains the code of the failed command.
 fn by_code(code: &str, text: &str) -> StoreError {
     let code = inner_code(text).filter(|_| code == "ERR").unwrap_or(code);
     let says = |words: &[&str]| words.iter().any(|words| text.contains(words));

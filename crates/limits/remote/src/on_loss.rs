@@ -16,13 +16,13 @@ use std::time::Duration;
 /// ```
 /// use nanopace_remote::{OnLoss, Remote};
 ///
-/// let store = Remote::lazy("redis://127.0.0.1:1/")?; // no server is there
+/// let store = Remote::lazy("redis://127.0.0.1:1/")?; // no server listens here
 /// let denies = store.limits("10/s").build()?;
 /// assert!(denies.try_acquire("alice").is_err());
 ///
 /// let allows = store.limits("10/s").on_loss(OnLoss::Allow).build()?;
 /// assert!(allows.try_acquire_costs("alice", 10).is_ok());
-/// assert!(allows.try_acquire_costs("alice", 11).is_err()); // that is never admitted
+/// assert!(allows.try_acquire_costs("alice", 11).is_err()); // the burst is 10
 /// assert_eq!(allows.stats().degraded, 2);
 /// # Ok::<(), nanopace_remote::RemoteError>(())
 /// ```

@@ -19,16 +19,16 @@ impl Source {
     }
 }
 
-/// Decides on a request.
+/// The script that decides on a request.
 pub(crate) static DECIDE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/decide.lua")));
-/// Replaces a state unless it has changed.
+/// The script that replaces a state unless the state has changed.
 pub(crate) static REPLACE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/replace.lua")));
-/// Registers a process, and returns the number of processes.
+/// The script that registers a process, and returns the number of processes.
 pub(crate) static ROLL_CALL: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/roll_call.lua")));
-/// Changes a configuration.
+/// The script that changes a configuration.
 pub(crate) static CONFIGURE: LazyLock<Source> =
     LazyLock::new(|| Source::new(include_str!("script/configure.lua")));
 

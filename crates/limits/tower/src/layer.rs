@@ -38,7 +38,7 @@ impl<F, K, L: LimitsByKey<K>> LimitLayer<ByKey<F, K, L>> {
     /// use http::Request;
     /// use nanopace_tower::{Keyed, LimitLayer};
     ///
-    /// /// An earlier layer has put it there.
+    /// /// An earlier layer adds this to the extensions of the request.
     /// #[derive(Clone, Copy)]
     /// struct UserId(u64);
     ///

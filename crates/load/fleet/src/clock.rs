@@ -194,7 +194,7 @@ pub(crate) struct Leader {
     since_ns: u64,
     /// The rate by which the machine's clock is slower than the store's clock, as measured so far, in parts of 10^9.
     slower_ppb: i64,
-    /// `None` while the store's clock is right.
+    /// The round trips since the store's clock has been off; `None` while it is right.
     off: Option<Off>,
     /// The total time by which the clock was set to follow the store's clock.
     stepped_ns: u64,
@@ -270,7 +270,7 @@ impl Leader {
         self.since_ns = sample.received_ns;
         let off_ns = best.ahead_ns(clock, origin_us);
         // One nanosecond per second is one part of 10^9. With half of the offset corrected in each window, learning a
-        // sixteenth of it per window is the most that causes no oscillation.
+        // sixteenth of it per window is the largest correction that causes no oscillation.
         self.slower_ppb = (self.slower_ppb + off_ns / 16).clamp(-MOST_PPB, MOST_PPB);
         clock.lead((self.slower_ppb + off_ns / 2).clamp(-MOST_PPB, MOST_PPB));
     }

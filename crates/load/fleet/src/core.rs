@@ -132,7 +132,7 @@ pub(crate) struct Update {
     pub(crate) frame: u64,
     /// The number of the first slot of this frame.
     pub(crate) slot: u64,
-    /// One lease for each frame. At the end of the node's part, an empty lease follows.
+    /// The leases, one for each frame. At the end of the node's part, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
     /// Whether the leases may begin later than `slot` if the pacer has already started slots there. This is allowed if
     /// the node has no tracks from this frame on.

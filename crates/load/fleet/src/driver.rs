@@ -146,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Waits for the next message, and returns it if it is an answer. A command is put aside.
+    /// Waits for the next message. Returns it if it is an answer, and puts it aside if it is a command.
     fn heard_next(&mut self) -> Option<Exchange> {
         match self.word() {
             Some(ThreadMessage::Exchange(exchange)) => return Some(*exchange),

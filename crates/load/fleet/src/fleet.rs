@@ -37,7 +37,7 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(300);
 ///
 /// let node = Fleet::new("redis://127.0.0.1/", "checkout")?
 ///     .rate("10k/s".parse()?)
-///     .nodes(4)? // starts when four are there
+///     .nodes(4)? // starts when four have joined
 ///     .join()?;
 /// while let Ok(grant) = node.pacer().acquire() {
 ///     // this node's slots of 10 000 per second
@@ -221,7 +221,7 @@ impl Fleet {
         self.start(store, clock, id, run, samples.best())
     }
 
-    /// Converts the load to strings. Fails if they cannot be parsed again, so that they never become a run.
+    /// Converts the load to strings. Fails if they cannot be parsed, so that no run begins with an invalid load.
     fn load(&self, frames: Frames, shape: &Shape) -> Result<LoadText, FleetError> {
         let (arrivals, seed) = self.arrivals.clone();
         let shape = shape.to_string();

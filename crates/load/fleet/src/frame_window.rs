@@ -17,7 +17,7 @@ pub(crate) enum Stage {
     Share,
     /// All tracks that are still left.
     Rest,
-    /// Nothing more.
+    /// No tracks: the node needs nothing more of this frame.
     Done,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     pub(crate) stage: Stage,
     /// The tracks that the node has; `None` until this is known.
     pub(crate) tracks: Option<TrackSet>,
-    /// The tracks that the node owns, while it waits for more and `tracks` is not known.
+    /// The tracks that the node owns already, while it waits for more and `tracks` is still `None`.
     pub(crate) granted: TrackSet,
     /// Whether the tracks were or will be marked, because the store may not know them.
     pub(crate) is_marked: bool,
@@ -46,7 +46,7 @@ impl Entry {
 /// The frames around the current one, and past frames that have not been counted.
 #[derive(Debug)]
 pub(crate) struct FrameWindow {
-    /// One entry for each frame in the window.
+    /// The frames in the window, in order.
     entries: VecDeque<Entry>,
     /// The first frame after the window.
     next: u64,
@@ -215,8 +215,8 @@ impl FrameWindow {
             .map(|(frame, tracks)| Portion { frame, tracks })
     }
 
-    /// Returns the number of slots that were due at `now_ns`, of those that the pacer has, or has started under an old
-    /// load.
+    /// Counts the slots that the pacer has, or has started under an old load. Returns the number of those that were due
+    /// at `now_ns`.
     pub(crate) fn due_slots(&self, now_ns: u64, frame: u64, load: &mut Load) -> u64 {
         let at =
             self.entries.iter().filter_map(|entry| Some((entry.frame, entry.leased.as_ref()?)));

@@ -59,7 +59,7 @@ impl Frames {
         self.begins(frame).saturating_sub(self.frame_ns / 4)
     }
 
-    /// All tracks of a frame.
+    /// Returns all tracks of a frame.
     pub(crate) fn all(&self) -> TrackSet {
         (0..self.tracks).collect()
     }

@@ -20,7 +20,7 @@ pub(crate) struct Load {
     process: Arrivals,
     /// The load without the empty frames at the beginning.
     body: Shape,
-    /// The load including these frames.
+    /// The load including the empty frames at the beginning.
     shape: Shape,
     /// The shape that continues after the pause; `None` unless the load is paused.
     rest: Option<Shape>,

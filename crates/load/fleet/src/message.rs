@@ -110,7 +110,7 @@ pub(crate) struct Join {
     pub(crate) load: Option<LoadText>,
 }
 
-/// A load as strings.
+/// The description of a load, with its shape and its arrivals as strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadText {
     pub(crate) shape: String,
@@ -328,8 +328,8 @@ pub(crate) enum Answer {
     /// The owners of consecutive chunks, and the frame up to which owners have been forgotten.
     Owners(u64, Vec<Owners>),
     Claimed(Claimed),
-    /// For a mark: the portions that belong to other nodes. For a leave: the portions that were given back. The owners
-    /// of frames before this frame are no longer known.
+    /// The answer to a mark or a leave. The frame is the first one whose owners are still known. The portions are those
+    /// that belong to other nodes (for a mark), or those that were given back (for a leave).
     Portions(u64, Vec<Portion>),
     Done,
     Counted(Counted),
@@ -385,7 +385,7 @@ pub(crate) struct Claimed {
     pub(crate) floor: u64,
     pub(crate) epoch: u64,
     pub(crate) lead: u64,
-    /// The number of versions.
+    /// The number of versions of the load.
     pub(crate) known: u64,
     /// The versions that the node did not know, or all versions.
     pub(crate) versions: Vec<Version>,

@@ -66,7 +66,7 @@ impl UncountedFrames {
         ran.frames.contains(&frame).then(|| ran.which.tracks(self.frames, frame))
     }
 
-    /// All portions that were run.
+    /// Returns all portions that were run.
     pub(crate) fn portions(&self) -> impl Iterator<Item = Portion> {
         self.ran.iter().flat_map(|ran| self.portions_of(ran, ran.frames.clone()))
     }
@@ -76,7 +76,7 @@ impl UncountedFrames {
         frames.map(portion).filter(|portion| !portion.tracks.is_empty())
     }
 
-    /// Removes and returns what was run from a frame on.
+    /// Removes the tracks that were run from a frame on, and returns them as portions.
     pub(crate) fn take_back(&mut self, from: u64) -> Vec<Portion> {
         let later = |ran: &Ran| from.max(ran.frames.start)..ran.frames.end;
         let taken = self.ran.iter().flat_map(|ran| self.portions_of(ran, later(ran))).collect();

@@ -128,7 +128,7 @@ impl Rules {
         self.lock().delay
     }
 
-    /// Waits until the data that is due at `due` can be forwarded. Returns false if the data must be dropped.
+    /// Waits until the data that is due at `due` can be forwarded. Returns `false` if the data must be dropped.
     pub(crate) fn wait(&self, number: u64, due: Instant, is_request: bool) -> bool {
         let mut state = self.lock();
         loop {

@@ -7,10 +7,10 @@ use std::time::Duration;
 /// The length of the load.
 pub(super) const LENGTH: Duration = Duration::from_secs(10);
 
-/// The time that a column covers.
+/// The time that a column of a record covers.
 pub(super) const COLUMN: Duration = Duration::from_millis(100);
 
-/// The number of columns.
+/// The number of columns of a record, which together cover the load.
 const COLUMNS: usize = 100;
 
 /// A fault, or another change of the fleet.

@@ -58,7 +58,7 @@ const LOAD_MS: u64 = 2_000;
 /// One-way delays in milliseconds. The longest one is that to another continent.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
-/// The time after the load at which a node is killed that is frozen until the end.
+/// The milliseconds from the end of the load until a node is killed, if it was frozen and never continues.
 const FROZEN_MS: u64 = 500;
 
 impl Fault {

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Start {
     /// The intended start, relative to the beginning of the load.
     pub intended: Duration,
-    /// The wait time.
+    /// The wait time of the slot, as the pacer reported it.
     pub wait: Duration,
 }
 

@@ -3,7 +3,7 @@
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// The kind of a call.
+/// The kinds of calls that a worker makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Acquire,

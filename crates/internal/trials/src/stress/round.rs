@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The maximum number of slots to claim at the end of a round, in order to detect missing slots.
 const MOST_DRAINED: usize = 20_000;
 
-/// The readings of the clock before and after the close, or the law that it broke.
+/// The readings of the clock before and after the call of `close`, or the law that the call broke.
 type Closing = Result<(Nanos, Nanos), String>;
 
 /// Runs the round and checks every law. Returns the number of granted calls.

@@ -51,7 +51,7 @@ pub(crate) enum Work {
     None,
     /// Usually up to some tens of microseconds, and sometimes some milliseconds.
     Mixed,
-    /// Always more than 10 us, so that each start has its own reading of the clock.
+    /// More than 10 us each time, so that each start has its own reading of the clock.
     Long,
 }
 

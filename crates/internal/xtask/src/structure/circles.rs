@@ -49,7 +49,7 @@ type Graph = BTreeMap<String, BTreeMap<String, Dependency>>;
 /// A dependency that is tolerated although it closes a circle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerated {
-    /// The crate's folder.
+    /// The folder of the crate that contains both modules.
     pub(crate) in_crate: &'static str,
     /// The module to which the folder of both modules belongs. It is empty for the crate's root.
     pub(crate) folder: &'static str,
@@ -61,7 +61,7 @@ pub(crate) struct Tolerated {
     pub(crate) reason: &'static str,
 }
 
-/// The results for a crate.
+/// The circles of a crate, and the exceptions that it no longer needs.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Circles that remain without the tolerated dependencies.

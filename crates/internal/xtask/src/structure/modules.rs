@@ -21,7 +21,7 @@ pub(crate) struct Dependency {
     pub(crate) from: ModulePath,
     /// The module that defines the item.
     pub(crate) to: ModulePath,
-    /// The path in the source.
+    /// The path by which the source of `from` names the item.
     pub(crate) path: String,
 }
 

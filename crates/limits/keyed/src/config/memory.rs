@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub struct MemoryConfig {
     /// The limits, shared with snapshots. While there are snapshots, the next change copies the tables first.
     tables: Mutex<Arc<Tables>>,
-    /// Raised with the tables locked.
+    /// The versions of the limits. They are raised while the tables are locked.
     versions: Versions,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The keys to which limits apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope<'a> {
-    /// This key only.
+    /// One key.
     Key(&'a str),
     /// All keys that begin with this prefix and have no limits of their own. If several prefixes match a key, the
     /// longest one applies. The empty prefix matches all keys.

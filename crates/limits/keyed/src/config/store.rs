@@ -71,29 +71,29 @@ pub enum ConfigError {
         "{path} is not an intact configuration store ({reason}): restore it from a copy, or move it away to begin with none"
     )]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The reason.
+        /// A description of the damage.
         reason: String,
     },
     /// The file is not a document of limits, or an entry is not valid.
     #[error("{path} is not a document of limits: {reason}")]
     Document {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// A description of the fault and where it is.
+        /// A description of the fault and its position in the file.
         reason: String,
     },
     /// Another process or another store has the file open.
     #[error("{path} is open in another process or another store: close it there first")]
     InUse {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The operating system could not read or write the file.
     #[error("{path} cannot be read or written: {source}")]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: std::io::Error,

@@ -5,15 +5,15 @@ use redb::backends::FileBackend;
 use redb::{Database, Error, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use std::fs::File;
 
-/// Limits by key, as strings.
+/// The table of keys. It maps each key to its limits, as a string.
 const KEYS: TableDefinition<'_, &str, &str> = TableDefinition::new("keys");
-/// Defaults by prefix, as strings.
+/// The table of prefixes. It maps each prefix to its default limits, as a string.
 const PREFIXES: TableDefinition<'_, &str, &str> = TableDefinition::new("prefixes");
 
 /// An entry: whether it is a prefix, its name, and its limits.
 pub(super) type Stored = (bool, String, String);
 
-/// Returns all entries.
+/// Returns all entries of both tables.
 pub(super) fn read(database: &Database) -> Result<Vec<Stored>, Error> {
     let transaction = database.begin_read()?;
     let mut entries = Vec::new();

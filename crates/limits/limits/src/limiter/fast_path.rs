@@ -27,7 +27,7 @@ const CLOSED: u64 = u64::MAX;
 /// The fast path of one limiter.
 #[derive(Debug)]
 pub(crate) struct FastPath {
-    /// The limit whose word may be here: the limiter's only limit, if that is a rate.
+    /// The limit whose word may be stored in `word`: the limiter's only limit, if that is a rate.
     limit: Option<Limit>,
     /// The word, or [`CLOSED`]. Written by requests, which exchange the value that they have decided on, and under
     /// the lock.

@@ -29,7 +29,7 @@ impl Limiter {
 #[must_use = "dropping it takes the request back"]
 pub struct Reservation {
     limiter: Limiter,
-    /// `None` once the reservation is settled.
+    /// The receipt of the request; `None` once the reservation is settled.
     receipt: Option<Receipt>,
 }
 

@@ -45,7 +45,8 @@ pub(crate) enum LimitState {
         /// The number of requests that were refunded to a rate. It wraps around, but is 0 only before the first refund.
         refunded: u32,
     },
-    /// Boxed, so that the state of a limit of one word stays small.
+    /// The counts of two windows. This state and the following ones are boxed, so that the state of a limit of one word
+    /// stays small.
     Counts(Box<Counts>),
     Window(Box<AggregatedState>),
     Log(Box<RollingCount>),
@@ -165,7 +166,7 @@ impl Limit {
         }
     }
 
-    /// Returns the quota.
+    /// Returns the quota of this limit.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota
@@ -332,23 +333,23 @@ impl Eq for Limit {}
 /// The kind of a limit, with its parameters except the quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
-    /// A [`Gcra`].
+    /// A rate with a burst, decided by [`Gcra`].
     Gcra {
         /// The maximum number of requests that is admitted at once.
         burst: u64,
     },
-    /// An [`AggregatedWindow`].
+    /// A sliding window that is divided into slots: [`AggregatedWindow`].
     AggregatedWindow {
-        /// The number of slots.
+        /// The number of slots of the window.
         slots: NonZeroU16,
     },
-    /// A [`SlidingLog`].
+    /// A sliding window that stores each admitted request: [`SlidingLog`].
     SlidingLog,
-    /// A [`SlidingLog`] that counts rejected requests too.
+    /// A sliding window that stores each request, including rejected ones: [`SlidingLog::counting_rejected`].
     SlidingLogAll,
-    /// A [`FixedWindow`].
+    /// A counter for each window of the clock: [`FixedWindow`].
     FixedWindow,
-    /// A [`SlidingCounter`].
+    /// A sliding window that is estimated from two counters: [`SlidingCounter`].
     SlidingCounter,
 }
 

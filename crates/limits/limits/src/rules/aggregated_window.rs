@@ -81,7 +81,7 @@ impl AggregatedWindow {
         AggregatedWindow { quota, slots, width: quota.period_ns().div_ceil(u64::from(slots.get())) }
     }
 
-    /// Returns the quota.
+    /// Returns the quota of this rule.
     #[must_use]
     pub fn quota(&self) -> Quota {
         self.quota

@@ -71,8 +71,8 @@ pub struct Waiter<'a, G: Waitable> {
     came: Nanos,
     deadline: Nanos,
     ticket: Option<Ticket>,
-    /// Set during the jitter, after the queue: the receipt to refund if the waiter is dropped, and the end of the
-    /// jitter.
+    /// The receipt to refund if the waiter is dropped, and the end of the jitter. This is set during the jitter, when
+    /// the waiter has left the queue.
     admitted: Option<(Receipt, Nanos)>,
 }
 

@@ -32,7 +32,8 @@ fn tokens(quota: Quota, capacity: u64, cost: u64, let_in: &[Arrival], now: Nanos
     tokens
 }
 
-/// The definition of the bucket, for an interval of whole nanoseconds and a clock that does not go backwards.
+/// Decides by the definition of the bucket, for an interval of whole nanoseconds and a clock that does not go
+/// backwards.
 fn token_bucket(
     quota: Quota,
     capacity: u64,
@@ -65,8 +66,8 @@ fn departures(quota: Quota, let_in: &[Arrival]) -> Vec<u128> {
     departures
 }
 
-/// The definition of the queue, for an interval of whole nanoseconds: the bucket holds the requests that departed
-/// within the last interval, and those that will depart.
+/// Decides by the definition of the queue, for an interval of whole nanoseconds: the bucket holds the requests that
+/// departed within the last interval, and those that will depart.
 fn leaky_queue(quota: Quota, capacity: u64, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let n = usize::try_from(arrival.n.min(capacity + 1)).unwrap();
     let fits = usize::try_from(capacity).unwrap();

@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// The tries before the admission are not counted.
+/// A waiting request asks several times, but is counted only when it is admitted.
 #[test]
 fn a_waiting_request_is_counted_once_with_its_waiting_time() {
     let recorder = DebuggingRecorder::new();

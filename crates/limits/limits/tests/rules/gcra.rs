@@ -28,7 +28,7 @@ fn earliest(quota: Quota, burst: u64, let_in: &[Arrival], n: u64) -> u128 {
     score(quota, let_in).saturating_sub(tolerance)
 }
 
-/// The definition of the GCRA, for an interval of whole nanoseconds.
+/// Decides by the definition of the GCRA, for an interval of whole nanoseconds.
 fn definition(quota: Quota, let_in: &[Arrival], arrival: Arrival) -> Answer {
     let capacity = quota.count();
     if arrival.n > capacity {

@@ -67,7 +67,7 @@ fn bucket(length_ns: u64) -> u64 {
     COUNT + length_ns * COUNT / SECOND
 }
 
-/// The bound of the ring, which limits any seven successive slots.
+/// Returns the bound of the ring, which limits any seven successive slots.
 fn any_seven_slots(length_ns: u64) -> u64 {
     length_ns.div_ceil(SECOND * 7 / 8).max(1) * COUNT
 }

@@ -180,7 +180,8 @@ proptest! {
         }
     }
 
-    /// The same holds for many overlapping reservations, settled in any order.
+    /// Overlapping reservations may be settled in any order. Requests that are admitted in between would also have been
+    /// admitted if the refunded requests had never been made.
     #[test]
     fn overlapping_reservations_make_room_for_no_more_than_themselves(
         limits in any_limits(),

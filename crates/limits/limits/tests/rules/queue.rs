@@ -179,8 +179,8 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// If all requests stay in the queue and no further request comes, a request that fails at once is one that would be
-    /// admitted too late, at the returned moment, and all others are admitted in time.
+    /// If all requests stay in the queue and no further request comes, exactly those requests fail at once that would
+    /// be admitted after their timeout, or never. The error contains the time after which they would be admitted.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),

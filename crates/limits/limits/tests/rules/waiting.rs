@@ -67,7 +67,7 @@ proptest! {
         prop_assert!(let_in.is_sorted(), "{:?}", crowd.gone);
     }
 
-    /// This holds for requests that left the queue and for requests that left during their jitter.
+    /// Requests may leave the queue, or leave later during their jitter.
     #[test]
     fn a_request_that_left_has_taken_nothing(events in any_events(2_000)) {
         let (clock, limiter) = limiter("1/ms burst 2, 1000/h sliding-log");

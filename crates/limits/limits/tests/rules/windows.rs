@@ -215,8 +215,8 @@ proptest! {
     ) {
         let rule = SlidingLog::counting_rejected(Quota::new(count, span(period_ns)).unwrap());
         let n = n.min(count);
-        // Stops after one admission more than the first burst, or after two periods of rejections: by then the limit
-        // counts only these requests.
+        // Stops after one admission more than the first burst, or after two periods of rejections: after these, the
+        // limit counts only rejected requests.
         let admits = |retry_ns: u64| {
             let (mut state, mut now, mut admitted, mut since) = (rule.fresh(), 0, 0, 0);
             while admitted <= count / n && now - since <= 2 * (period_ns + retry_ns) {

@@ -51,7 +51,7 @@ fn a_key_expires_when_nothing_of_it_counts_any_more() {
                 let expires = expires(&server);
                 let what = format!("{engine}, {limits}, turn {turn}");
                 let late = late(expires, not_until(&users), &what);
-                // A few milliseconds by rounding, plus any stall of the server within the script.
+                // Rounding causes a few milliseconds, and any stall of the server during the script adds to them.
                 assert!(late < 1_000_000_000, "{what}: {late} ns late");
             }
         }

@@ -103,7 +103,7 @@ fn allowed(limits: &[Limits]) -> u64 {
 #[derive(Clone, Copy, Debug)]
 enum When {
     Later(i64),
-    /// This number of microseconds after the beginning of the next window of the first limit.
+    /// A time relative to the beginning of the next window of the first limit, in microseconds.
     Window(i64),
 }
 

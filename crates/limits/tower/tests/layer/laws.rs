@@ -57,7 +57,7 @@ proptest! {
         }
     }
 
-    /// This holds even if the retry time of the limits is not a whole number of seconds.
+    /// `Retry-After` is a whole number of seconds, even if the retry time of the limits is not.
     #[test]
     fn a_request_at_its_retry_time_is_admitted(
         text in prop::sample::select(vec!["7/s", "3/10s burst 2", "5/s, 11/min in 6", "3/7s fixed-window"]),
@@ -98,7 +98,7 @@ fn limits_change_while_they_are_in_use() {
     assert_eq!(field(&response, "ratelimit-policy"), r#""2/h";q=2;w=3600"#);
 }
 
-/// This includes several services of one layer, services of its clones, and clones of services.
+/// Several services of one layer share the limits, and so do services of its clones, and clones of services.
 #[test]
 fn all_services_of_all_threads_share_the_limits() {
     let layer = by_header("150/h", &ManualClock::new());

@@ -33,7 +33,7 @@ fn keyed<K: Hash + Eq>(text: &str, clock: &ManualClock) -> Keyed<K> {
     Keyed::builder(uniform).max_keys(100).clock(clock.clone()).build().expect("limits")
 }
 
-/// The inner service, which responds `hello` to every request.
+/// Responds `hello` to every request, as the inner service.
 fn hello(_: Request<String>) -> Ready<Result<Response<String>, Infallible>> {
     ready(Ok(Response::new("hello".to_owned())))
 }

@@ -133,7 +133,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     impl Sleepers {
-        /// The number of waiting tasks.
+        /// Returns the number of sleeping tasks.
         pub(in super::super) fn waiting(&self) -> usize {
             self.line().waiting.len()
         }

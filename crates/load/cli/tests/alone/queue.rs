@@ -205,14 +205,14 @@ fn assert_is_m_g_1(queue: &Queue) {
     assert!(queue.queueing() <= most + tolerance, "{most} +- {tolerance}: {queue:?}");
 }
 
-/// On any machine, service times are at least the drawn times. Therefore waits are at least those that follow from the
-/// drawn times.
+/// Asserts that waits are at least those that follow from the drawn times. This holds on any machine, because service
+/// times are at least the drawn times.
 fn assert_waits_for_what_was_drawn(queue: &Queue) {
     let least = queue.m_m_1(DRAWN);
     assert!(queue.wait() >= least - queue.tolerance(DRAWN), "{least}: {queue:?}");
 }
 
-/// No response arrives earlier than drawn. The variance of `S^2` is `20 m^4`.
+/// Asserts that no response arrives earlier than drawn. The variance of `S^2` is `20 m^4`.
 fn assert_is_exponential(queue: &Queue) {
     let deviation = DEVIATIONS / queue.started.sqrt();
     assert!(queue.mean_service() >= DRAWN * (1.0 - deviation), "{queue:?}");

@@ -115,7 +115,8 @@ impl Terminal {
     }
 }
 
-/// The exit statuses of a run that the user ends. On a busy machine, it is 4 if slots were overdue at that moment.
+/// The exit statuses of a run that the user ends. On a busy machine, the status is 4 if slots were overdue at that
+/// moment.
 const ENDED: [&str; 2] = ["0", "4"];
 
 fn results(json: &Path) -> Value {

@@ -99,7 +99,7 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
     nodes.iter().map(|(_, results)| results[name].as_u64().unwrap()).sum()
 }
 
-/// The program behaves the same with all engines. The tests of the fleet crate cover the engines.
+/// The engine of these tests. The program behaves the same with all engines, which the tests of the fleet crate cover.
 const ONE_ENGINE: Engine = Engine::Redis;
 
 /// Starts a server with empty responses, and returns its address.

@@ -6,7 +6,7 @@ use crate::message::{Counted, Request};
 use crate::store::CHUNK;
 
 /// The age at which frames are counted. In addition, the store must have been available without a disturbance for this
-/// time. By then, no node has anything left to report about these frames.
+/// time. After that, no node has anything left to report about these frames.
 const AGE_NS: u64 = 60_000_000_000;
 
 /// The largest number of pieces (tracks of a frame) that are counted in one request, unless a single frame has more.

@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The length of a frame.
+    /// The length of a frame of the run.
     pub frame: Duration,
-    /// The number of tracks.
+    /// The number of tracks of each frame.
     pub tracks: u32,
     /// The number of slots of the load.
     pub expected: u64,
@@ -18,13 +18,13 @@ pub struct Outcome {
     pub lost: u64,
     /// The number of times that a slot was started again.
     pub twice: u64,
-    /// The account of the run: fired, lost and twice.
+    /// The account of the run: the numbers of slots that were fired, lost, and started twice.
     pub account: (u64, i64, u64),
     /// The account if silent nodes have started as many slots as they may have.
     pub account_at_most: (u64, i64, u64),
     /// Whether all nodes have reported their results.
     pub is_told: bool,
-    /// Whether the account closes.
+    /// Whether the account [closes](crate::Account::closes): the slots of its columns add up to the load.
     pub closes: bool,
     /// The longest time by which the clock of a node was set to follow the store's clock.
     pub stepped: Duration,

@@ -30,7 +30,7 @@ const AFTER_NS: u64 = 1_000_000_000;
 /// The time after which nodes have followed a clock that was set; at least twenty frames.
 const FOLLOWED_NS: u64 = 3_000_000_000;
 
-/// The time after the end at which the account is read. By then, no node waits for silent nodes.
+/// The time after the end at which the account is read. At that time, no node waits for silent nodes any more.
 const ABSENCE_NS: u64 = 1_000_000_000_000;
 
 pub(super) struct World<'a> {

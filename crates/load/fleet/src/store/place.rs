@@ -26,7 +26,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Parses `SCHEME://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/...`.
+    /// Parses a URL of the form `SCHEME://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/...`.
     pub(super) fn new(url: &str) -> Result<Place, FleetError> {
         if url.starts_with("rediss") && !cfg!(feature = "tls") {
             return Err(FleetError::Tls);

@@ -105,7 +105,7 @@ fn heard(lua: &Lua, answer: Value) -> mlua::Result<Said> {
     })
 }
 
-/// The store at a time of its clock.
+/// The store, and the time that its clock shows, in microseconds.
 pub(crate) struct At<'a>(pub(crate) &'a Played, pub(crate) i64);
 
 impl Store for At<'_> {
