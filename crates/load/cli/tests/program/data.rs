@@ -198,7 +198,7 @@ fn errors_are_reported_before_the_first_request() {
         (&[&of(""), "-H", "Transfer-Encoding: {{slot}}"], "this header can't be filled in"),
         (
             &[&of(""), "-d", "{{json a}}", "--data", &bytes],
-            "\"x\u{fffd}\" can't be in a string of JSON, as it is no UTF-8",
+            "\"x\u{fffd}\" can't be in a string of JSON, as it is not UTF-8",
         ),
         (
             &[&of("users/{{a}}/x"), "--data", &dots],

@@ -301,7 +301,7 @@ fn other_files_are_rejected_as_scenarios() {
     let path = written("no-file.toml", "");
     fs::write(&path, b"[[scenario]]\nname = \"\xff\"").unwrap();
     let stderr = refusal(run(&path, &[]));
-    assert!(stderr.contains("no-file.toml line 2 column 9: this is no UTF-8"), "{stderr}");
+    assert!(stderr.contains("no-file.toml line 2 column 9: this is not UTF-8"), "{stderr}");
 }
 
 /// Expected values can contain the row of the slot and values taken from earlier responses.

@@ -75,7 +75,7 @@ pub(super) fn read(
     let text = input::read(path);
     let text = text.map_err(|error| anyhow::anyhow!("--scenario: cannot read {file}: {error}"))?;
     let hash = hash(&text);
-    let read = utf8(&text).map_err(|at| wrong(at, "this is no UTF-8")).and_then(|text| {
+    let read = utf8(&text).map_err(|at| wrong(at, "this is not UTF-8")).and_then(|text| {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             wrong(error.span().map_or(0, |span| span.start), error.message().replace('\n', ", "))
         })

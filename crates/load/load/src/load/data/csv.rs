@@ -75,7 +75,7 @@ fn columns(record: &ByteRecord, line: usize) -> Result<Vec<String>, String> {
     let mut columns: Vec<String> = Vec::new();
     for name in record {
         let name = str::from_utf8(name)
-            .map_err(|_| format!("line {line}: this name of a column is no UTF-8"))?
+            .map_err(|_| format!("line {line}: this name of a column is not UTF-8"))?
             .trim()
             .to_owned();
         if columns.contains(&name) {

@@ -24,7 +24,7 @@ pub(super) fn read(mut lines: impl BufRead) -> Result<Data, String> {
 
 /// Adds the row on a line. An error contains the byte offset in the line.
 fn push_line(data: &mut Data, bytes: &[u8], number: usize) -> Result<(), (usize, String)> {
-    let line = utf8(bytes).map_err(|at| (at, "this is no UTF-8".to_owned()))?;
+    let line = utf8(bytes).map_err(|at| (at, "this is not UTF-8".to_owned()))?;
     if line.trim().is_empty() {
         return Ok(());
     }

@@ -70,11 +70,11 @@ fn an_error_has_its_line() {
         (b"a\n\"", "--data: FILE line 2: a quote of this row never closes"),
         (b"\n\"a,b\n1,2\n", "--data: FILE line 2: a quote of this row never closes"),
         (b"a,b, a\n1,2,3\n", "--data: FILE line 1: there are two columns \"a\""),
-        (b"a,\xff\n1,2\n", "--data: FILE line 1: this name of a column is no UTF-8"),
+        (b"a,\xff\n1,2\n", "--data: FILE line 1: this name of a column is not UTF-8"),
         (b"{\"a\": 1}\n{\"b\": 1}\n", "--data: FILE line 2 column 1: \"a\" is missing"),
         (b"{\"a\": 1}\n{\"a\": 1\n", "--data: FILE line 2 column 7: EOF while parsing an object"),
         (b"{\"a\": 1}\n [1]\n", "--data: FILE line 2 column 2: invalid type"),
-        (b"{\"a\": \"\xff\"}\n", "--data: FILE line 1 column 8: this is no UTF-8"),
+        (b"{\"a\": \"\xff\"}\n", "--data: FILE line 1 column 8: this is not UTF-8"),
     ] {
         let error = read_text(text).unwrap_err();
         assert!(error.starts_with(told) && error.lines().count() == 1, "{told}: {error}");

@@ -94,7 +94,7 @@ fn told(error: pem::Error) -> anyhow::Error {
             anyhow!("it is cut off: what begins in it has no end")
         }
         pem::Error::Base64Decode(_) => {
-            anyhow!("what is between its lines with dashes is no base64")
+            anyhow!("the text between its lines of dashes is not base64")
         }
         pem::Error::IllegalSectionStart { line } => {
             anyhow!("{:?} has other dashes than PEM has", String::from_utf8_lossy(&line))

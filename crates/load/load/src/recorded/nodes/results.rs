@@ -159,8 +159,11 @@ impl Head {
         text.read_until(b'\n', &mut line)?;
         let head: Head = serde_json::from_slice(&line)?;
         ensure!(head.form == FORM, "these are results of another version of nanopace");
-        ensure!(head.has_parts_as_all(), "its parts of the time are not those of others");
-        ensure!(head.counts.is_late_in_time(), "its lateness is no time");
+        ensure!(
+            head.has_parts_as_all(),
+            "its parts of the time differ from those of the other nodes"
+        );
+        ensure!(head.counts.is_late_in_time(), "its lateness is not a time");
         Ok((head, text))
     }
 

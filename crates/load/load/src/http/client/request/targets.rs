@@ -79,7 +79,7 @@ pub(crate) fn read(
         input::read(path).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
     let text = utf8(&bytes).map_err(|at| {
         let (line, column) = line_and_column(&bytes, at);
-        Wrong { line, column, told: "this is no UTF-8".to_owned() }
+        Wrong { line, column, told: "this is not UTF-8".to_owned() }
     });
     let read = text.and_then(|text| parse(text, take));
     let read = read.map_err(|Wrong { line, column, told }| {
@@ -637,7 +637,7 @@ mod tests {
         assert!(told().starts_with("cannot read FILE: "), "{}", told());
         for (text, expected) in [
             (&b"# none\n"[..], "FILE line 2 column 1: there is no target in it; write METHOD URL"),
-            (b"\xff", "FILE line 1 column 1: this is no UTF-8"),
+            (b"\xff", "FILE line 1 column 1: this is not UTF-8"),
             (b"GET http://a/\n\nGET", "FILE line 3 column 1: \"GET\" is not a target"),
             (b"\nPUT http://a/\nX: 1\n\nGET http://a/", "FILE line 2 column 5: cannot be resolved"),
         ] {

@@ -188,7 +188,7 @@ impl Compiler {
         let (form, fits, told): (_, fn(&[u8]) -> bool, _) = match place {
             Place::Url => (Form::Plain, fits_url, "a URL as it is"),
             Place::Header => (Form::Plain, fits_header, "a header"),
-            Place::Body => (Form::Json, fits_json, "a string of JSON, as it is no UTF-8"),
+            Place::Body => (Form::Json, fits_json, "a string of JSON, as it is not UTF-8"),
         };
         for column in template.columns(form) {
             if let Some(data) = data.as_ref().filter(|_| checked.insert((column, place))) {

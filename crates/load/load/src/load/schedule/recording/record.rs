@@ -69,7 +69,7 @@ impl<R: BufRead> Record<R> {
         let text = utf8(bytes);
         let valid = text.err().unwrap_or(bytes.len());
         self.text.push_str(&String::from_utf8_lossy(&bytes[..valid]));
-        text.map(|_| true).map_err(|at| (before + at, "this is no UTF-8".to_owned()))
+        text.map(|_| true).map_err(|at| (before + at, "this is not UTF-8".to_owned()))
     }
 
     /// The value that begins at this byte. The last value extends to the end of the record, unless it is quoted.

@@ -149,7 +149,7 @@ fn an_error_has_its_line_and_column() {
         assert!(error.starts_with(&told), "{text:?}: {error}");
     }
     let not_utf8 = read_with(REPLAY, b"0\n1\xff\n", "", |_| ()).unwrap_err();
-    assert_eq!(not_utf8, "FILE line 2 column 2: this is no UTF-8");
+    assert_eq!(not_utf8, "FILE line 2 column 2: this is not UTF-8");
 }
 
 #[test]
