@@ -10,7 +10,7 @@
 use nanopace::Nanos;
 use nanopace_benches::machine::Machine;
 use nanopace_fleet::{Account, Control, Fleet};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use redis::Commands;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
@@ -75,17 +75,20 @@ fn main() -> Outcome<()> {
         return node(url, rate.parse()?, nodes.parse()?, frame_ms.parse()?);
     }
     println!("{}\n", Machine::here());
-    for engine in Engine::ALL {
-        let version = version(engine)?;
+    for product in Product::ALL {
+        let version = version(product)?;
         println!("Store: {version}\n");
         println!(
             "| run | achieved | late p50 | p99 | max | peak in 1 ms, of the fair share | calls/s | script per call | store's processor | its memory per second of run | lost | twice | closes |"
         );
         println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
         for trial in trials() {
-            trial.run(engine)?;
+            trial.run(product)?;
         }
-        println!("\nThe store's processor for {PINGS} PINGs/s: {:.2} %\n", 100.0 * pinged(engine)?);
+        println!(
+            "\nThe store's processor for {PINGS} PINGs/s: {:.2} %\n",
+            100.0 * pinged(product)?
+        );
     }
     Ok(())
 }
@@ -107,8 +110,8 @@ fn trials() -> [Trial; 9] {
 }
 
 impl Trial {
-    fn run(&self, engine: Engine) -> Outcome<()> {
-        let server = Server::start(engine)?;
+    fn run(&self, product: Product) -> Outcome<()> {
+        let server = Server::start(product)?;
         let mut nodes = self.spawn(&server)?;
         let control = Control::open(&server.url(), RUN)?;
         wait_for_start(&control)?;
@@ -175,8 +178,8 @@ impl Trial {
 }
 
 /// Measures the store's CPU time for the same number of calls that do nothing, as a share of a core.
-fn pinged(engine: Engine) -> Outcome<f64> {
-    let server = Server::start(engine)?;
+fn pinged(product: Product) -> Outcome<f64> {
+    let server = Server::start(product)?;
     let mut connection = redis::Client::open(server.url())?.get_connection()?;
     let (began, before) = (Instant::now(), cost(&server)?);
     for _ in 0..3 * PINGS {
@@ -198,8 +201,8 @@ fn wait_for_start(control: &Control) -> Outcome<()> {
     Ok(())
 }
 
-fn version(engine: Engine) -> Outcome<String> {
-    let output = Command::new(engine.program()).arg("--version").output()?;
+fn version(product: Product) -> Outcome<String> {
+    let output = Command::new(product.program()).arg("--version").output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.split(" sha=").next().unwrap_or_default().to_owned())
 }

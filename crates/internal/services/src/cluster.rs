@@ -1,6 +1,6 @@
 //! Runs a cluster of store servers.
 
-use crate::engine::Engine;
+use crate::product::Product;
 use crate::server::Server;
 use crate::wire::texts;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const AGREES: Duration = Duration::from_secs(30);
 
 /// The number of slots of a cluster.
-const SLOTS: u32 = 16_384;
+const HASH_SLOTS: u32 = 16_384;
 
 /// The time in milliseconds after which a server that does not respond counts as dead.
 const SILENT_MS: &str = "500";
@@ -29,9 +29,9 @@ impl Cluster {
     /// # Errors
     ///
     /// Fails if a server does not start, or the servers do not agree.
-    pub fn start(engine: Engine) -> io::Result<Cluster> {
+    pub fn start(product: Product) -> io::Result<Cluster> {
         let start = || {
-            let server = Server::with(engine).setting("cluster-enabled", "yes");
+            let server = Server::with(product).setting("cluster-enabled", "yes");
             let server = server.setting("cluster-node-timeout", SILENT_MS);
             server.setting("cluster-require-full-coverage", "no").start()
         };
@@ -39,7 +39,7 @@ impl Cluster {
         let port = servers[0].address().port();
         for (server, number) in servers.iter().zip(0..) {
             if number < 3 {
-                let (from, to) = (SLOTS * number / 3, SLOTS * (number + 1) / 3 - 1);
+                let (from, to) = (HASH_SLOTS * number / 3, HASH_SLOTS * (number + 1) / 3 - 1);
                 server.ask(&format!("CLUSTER ADDSLOTSRANGE {from} {to}"))?;
             }
             server.ask(&format!("CLUSTER SET-CONFIG-EPOCH {}", number + 1))?;
@@ -66,7 +66,7 @@ impl Cluster {
     /// Fails if the first server does not respond.
     pub fn slot(&self, key: &str) -> io::Result<(u32, usize)> {
         let slot = number(&self.servers[0].ask(&format!("CLUSTER KEYSLOT {key}"))?)?;
-        let owner = (0..3).find(|number| slot < SLOTS * (number + 1) / 3).unwrap_or(2);
+        let owner = (0..3).find(|number| slot < HASH_SLOTS * (number + 1) / 3).unwrap_or(2);
         Ok((slot, owner as usize))
     }
 

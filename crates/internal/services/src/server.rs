@@ -1,6 +1,6 @@
 //! Runs a store server as a child process.
 
-use crate::engine::Engine;
+use crate::product::Product;
 use crate::{port, ready, wire};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ const ATTEMPTS: u32 = 20;
 /// The options of a server. By default, a server keeps no data on disk, has no password and uses any free port.
 #[derive(Clone, Debug)]
 pub struct Options {
-    engine: Engine,
+    product: Product,
     port: Option<u16>,
     folder: Option<PathBuf>,
     append_only: bool,
@@ -137,7 +137,7 @@ impl Options {
                 }
             };
             end(&mut child);
-            let program = self.engine.program();
+            let program = self.product.program();
             let output = fs::read_to_string(folder.join(OUTPUT)).unwrap_or_default();
             let problem = format!("{program} {problem}; its output:\n{output}");
             return Err(io::Error::new(kind, problem));
@@ -147,7 +147,7 @@ impl Options {
 
     /// Adds the installation advice to the error if the program is missing.
     fn told(&self, error: io::Error) -> io::Error {
-        let (program, how) = (self.engine.program(), self.engine.how_to_install());
+        let (program, how) = (self.product.program(), self.product.how_to_install());
         match error.kind() {
             kind @ ErrorKind::NotFound => {
                 io::Error::new(kind, format!("{program} is not on PATH; {how}"))
@@ -157,7 +157,7 @@ impl Options {
     }
 
     fn command(&self, port: u16, folder: &Path) -> Command {
-        let mut command = Command::new(self.engine.program());
+        let mut command = Command::new(self.product.program());
         if self.sentinel.is_some() {
             command.arg(folder.join(SENTINEL)).arg("--sentinel");
         }
@@ -191,15 +191,15 @@ impl Server {
     /// # Errors
     ///
     /// Fails for the same reasons as [`Options::start`].
-    pub fn start(engine: Engine) -> io::Result<Self> {
-        Self::with(engine).start()
+    pub fn start(product: Product) -> io::Result<Self> {
+        Self::with(product).start()
     }
 
-    /// Returns the default options for a server of this engine.
+    /// Returns the default options for a server of this product.
     #[must_use]
-    pub fn with(engine: Engine) -> Options {
+    pub fn with(product: Product) -> Options {
         Options {
-            engine,
+            product,
             port: None,
             folder: None,
             append_only: false,

@@ -1,6 +1,6 @@
 //! Tests that servers start, stop, die and restart, and that the proxy changes connections as documented.
 
-use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{NewConnections, Product, Proxy, Server};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
@@ -29,9 +29,9 @@ fn ask(address: SocketAddr, line: &str) -> String {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn servers_restart_empty_or_with_their_file() {
-    for engine in Engine::ALL {
+    for product in Product::ALL {
         for (append_only, expected) in [(false, "$-1\r\n"), (true, "$1\r\n1\r\n")] {
-            let options = Server::with(engine);
+            let options = Server::with(product);
             let options = if append_only { options.append_only() } else { options };
             let mut server = options.start().unwrap();
             let address = server.address();
@@ -40,7 +40,7 @@ fn servers_restart_empty_or_with_their_file() {
             assert!(TcpStream::connect(address).is_err());
             server.restart().unwrap();
             assert_eq!(server.address(), address);
-            assert_eq!(ask(address, "GET a"), expected, "{engine}");
+            assert_eq!(ask(address, "GET a"), expected, "{product}");
         }
     }
 }
@@ -48,8 +48,8 @@ fn servers_restart_empty_or_with_their_file() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_stopped_server_responds_when_it_is_resumed() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let mut stream = connect(server.address());
         server.stop().unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -62,8 +62,8 @@ fn a_stopped_server_responds_when_it_is_resumed() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_password_is_required_and_a_dropped_server_is_gone() {
-    for engine in Engine::ALL {
-        let server = Server::with(engine).password("secret").start().unwrap();
+    for product in Product::ALL {
+        let server = Server::with(product).password("secret").start().unwrap();
         let address = server.address();
         assert!(ask(address, "GET a").starts_with("-NOAUTH"));
         assert_eq!(ask(address, "AUTH secret"), "+OK\r\n");
@@ -78,9 +78,9 @@ fn a_password_is_required_and_a_dropped_server_is_gone() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_port_that_is_taken_is_an_error() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
-        let error = Server::with(engine).port(server.address().port()).start().unwrap_err();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
+        let error = Server::with(product).port(server.address().port()).start().unwrap_err();
         assert!(error.to_string().contains("ended at once"), "{error}");
     }
 }
@@ -88,8 +88,8 @@ fn a_port_that_is_taken_is_an_error() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_proxy_delays_both_ways() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let mut stream = connect(proxy.address());
         assert_eq!(say(&mut stream, "PING").unwrap(), "+PONG\r\n");
@@ -112,8 +112,8 @@ fn is_refused_soon(address: SocketAddr) -> bool {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cut_proxy_refuses_or_hangs_and_is_mended() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let mut stream = connect(proxy.address());
         assert_eq!(say(&mut stream, "PING").unwrap(), "+PONG\r\n");
@@ -136,8 +136,8 @@ fn a_cut_proxy_refuses_or_hangs_and_is_mended() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_dropped_reply_belongs_to_a_command_that_was_executed() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         proxy.drop_replies(1);
         assert!(say(&mut connect(proxy.address()), "INCR a").is_err());
@@ -148,8 +148,8 @@ fn a_dropped_reply_belongs_to_a_command_that_was_executed() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_held_request_arrives_after_requests_of_a_later_connection() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let mut early = connect(proxy.address());
         assert_eq!(say(&mut early, "SET a early").unwrap(), "+OK\r\n");
@@ -169,8 +169,8 @@ fn a_held_request_arrives_after_requests_of_a_later_connection() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn new_connections_go_elsewhere_after_a_failover() {
-    for engine in Engine::ALL {
-        let [first, second] = [(); 2].map(|()| Server::start(engine).unwrap());
+    for product in Product::ALL {
+        let [first, second] = [(); 2].map(|()| Server::start(product).unwrap());
         let proxy = Proxy::start(first.address()).unwrap();
         let mut stream = connect(proxy.address());
         assert_eq!(say(&mut stream, "SET a 1").unwrap(), "+OK\r\n");

@@ -8,7 +8,7 @@ use crate::fleet::{Member, Outcome, Trial};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use nanopace::Rate;
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use record::{Event, LENGTH, Record};
 use std::path::PathBuf;
 use std::{env, fs};
@@ -42,12 +42,12 @@ fn shown_rate(text: &str) -> Result<Rate, String> {
 /// # Errors
 /// Fails if no store can be started, the run stops early, or the account is wrong.
 pub fn run(options: &Options) -> Result<()> {
-    let engine = Engine::ALL.into_iter().find(|engine| engine.is_installed());
-    let engine = engine.with_context(|| {
-        let ways = Engine::ALL.map(|it| format!("{} ({})", it.program(), it.how_to_install()));
+    let product = Product::ALL.into_iter().find(|product| product.is_installed());
+    let product = product.with_context(|| {
+        let ways = Product::ALL.map(|it| format!("{} ({})", it.program(), it.how_to_install()));
         format!("a fleet needs a store, and none is on PATH: install {}", ways.join(" or "))
     })?;
-    let server = Server::start(engine).with_context(|| format!("cannot start {engine}"))?;
+    let server = Server::start(product).with_context(|| format!("cannot start {product}"))?;
     let (outcome, events) = perform(&server, options.rate)?;
     println!("{}", outcome.summary());
     outcome.check(false)?;

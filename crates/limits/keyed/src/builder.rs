@@ -1,6 +1,6 @@
 //! Builds limits by key step by step.
 
-use crate::engine::DecisionEngine;
+use crate::decide::DecisionEngine;
 use crate::keyed::{LAG, MAX_KEYS};
 use crate::store::KeyStore;
 use crate::{Keyed, Uniform, WhenFull};

@@ -1,6 +1,6 @@
 //! The main interface: limits by key that own their clock and are shared by their clones.
 
-use crate::engine::DecisionEngine;
+use crate::decide::DecisionEngine;
 use crate::store::{KeyStore, WhenFull};
 use crate::{KeyRejected, LimitsOf, Uniform};
 use nanopace_limits::custom::{LimitsState, Meter, Receipt, WaitQueue};

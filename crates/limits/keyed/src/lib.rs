@@ -7,9 +7,9 @@ mod async_keyed;
 mod atomic_file;
 mod builder;
 mod config;
+mod decide;
 #[cfg(feature = "disk")]
 mod disk;
-mod engine;
 #[cfg(feature = "file")]
 mod file;
 mod key_state;

@@ -93,7 +93,7 @@ fn reply(decision: &Decision) -> String {
 mod tests {
     use super::*;
     use nanopace_remote::Settings;
-    use nanopace_services::{Engine, Server};
+    use nanopace_services::{Product, Server};
     use redis::{Client, cmd};
 
     fn client(store: Remote) -> redis::Connection {
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     #[ignore = "needs Redis and Valkey"]
     fn the_reply_is_five_integers() {
-        for engine in Engine::ALL {
-            let server = Server::start(engine).unwrap();
+        for product in Product::ALL {
+            let server = Server::start(product).unwrap();
             let settings = Settings::default().timeout(Duration::from_secs(20));
             let mut client = client(Remote::lazy_with(&server.url(), settings).unwrap());
             let mut throttle =

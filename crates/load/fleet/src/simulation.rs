@@ -13,8 +13,8 @@ mod machine;
 mod network;
 mod outcome;
 mod pacer;
-mod queue;
 mod setup;
+mod simulated_store;
 mod tally;
 mod world;
 

@@ -6,7 +6,7 @@ use crate::fleet::trial::Trial;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use fastrand::Rng;
-use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{NewConnections, Product, Proxy, Server};
 use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ enum Fault {
 /// The settings of a run, drawn from a seed. The order in which the processes act also depends on the machine.
 #[derive(Clone, Debug)]
 struct Plan {
-    engine: Engine,
+    product: Product,
     nodes: usize,
     rate: u64,
     /// The initial one-way delay of each node's link, in milliseconds.
@@ -109,8 +109,8 @@ impl Plan {
         };
         faults.extend(faults.iter().filter_map(is_frozen).collect::<Vec<_>>());
         faults.sort_by_key(|(at, _)| *at);
-        let engine = Engine::ALL[random.usize(..Engine::ALL.len())];
-        Plan { engine, nodes, rate: random.u64(1..=20) * 100, links, faults }
+        let product = Product::ALL[random.usize(..Product::ALL.len())];
+        Plan { product, nodes, rate: random.u64(1..=20) * 100, links, faults }
     }
 }
 
@@ -162,7 +162,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn try_once(plan: &Plan) -> Result<String> {
-    let mut server = Server::start(plan.engine)?;
+    let mut server = Server::start(plan.product)?;
     let proxy = |_| Ok(Proxy::start(server.address())?);
     let proxies = (0..plan.nodes).map(proxy).collect::<Result<Vec<_>>>()?;
     for (proxy, delay) in proxies.iter().zip(&plan.links) {

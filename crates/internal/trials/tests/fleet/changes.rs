@@ -1,8 +1,8 @@
 //! Tests changes of the load during faults.
 
 use crate::{
-    all_started, assert_if_run, begin, each_engine, end, one_engine, program, stop, tell, wait_for,
-    wait_for_run,
+    all_started, assert_if_run, begin, each_product, end, one_product, program, stop, tell,
+    wait_for, wait_for_run,
 };
 use anyhow::Result;
 use nanopace::Rate;
@@ -18,8 +18,8 @@ const FRAME: Duration = Duration::from_millis(100);
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_run_is_paused_and_resumed_and_stopped() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, "hold 1k/s 60s", 3)?;
         trial.until(300);
         trial.control().pause()?;
@@ -53,9 +53,9 @@ fn assert_gap(outcome: &Outcome, between: Duration) {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
-    one_engine(|engine| {
+    one_product(|product| {
         for rates in [["800/s", "400/s"], ["200/s", "1k/s"]] {
-            let server = Server::start(engine)?;
+            let server = Server::start(product)?;
             let proxy = Proxy::start(server.address())?;
             let urls = [&server.url()[..], &proxy.url(), &server.url()];
             let trial = Trial::begin_at(program(), &server.url(), "hold 500/s 60s", &urls, &[])?;
@@ -78,8 +78,8 @@ fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let proxy = Proxy::start(server.address())?;
         let urls = [&server.url()[..], &proxy.url(), &server.url()];
         let trial = Trial::begin_at(program(), &server.url(), "hold 500/s 60s", &urls, &[])?;
@@ -104,8 +104,8 @@ fn the_run_is_stopped_while_a_node_is_cut_off() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, "hold 500/s 60s", 3)?;
         for is_paused in [true, false, true, false] {
             let control = trial.control();
@@ -139,8 +139,8 @@ fn a_change_survives_the_loss_of_the_store_s_data() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_very_low_rate_does_not_end_the_run() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, "hold 500/s 60s", 2)?;
         trial.until(300);
         trial.control().set_rate("1/h".parse()?)?;
@@ -159,8 +159,8 @@ fn a_very_low_rate_does_not_end_the_run() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn several_programs_change_a_run_at_once() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, "hold 500/s 60s", 3)?;
         trial.until(200);
         thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! Tests machines with different clocks, which libfaketime simulates. It does not work with the servers, so only the
 //! simulation tests a store whose clock is set.
 
-use crate::{all_started, end, one_engine, program};
+use crate::{all_started, end, one_product, program};
 use anyhow::Result;
 use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
@@ -24,8 +24,8 @@ fn assert_clocks_are_faked() {
 #[ignore = "needs Redis and Valkey, and libfaketime"]
 fn clocks_of_nodes_are_never_compared() -> Result<()> {
     assert_clocks_are_faked();
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let mut trial = Trial::new(program(), &server.url(), "hold 1k/s 1s")?;
         for time in ["+5h", "-3d", "+0 x2"] {
             let mut command = Command::new(program());

@@ -2,7 +2,7 @@
 
 use nanopace::Grant;
 use nanopace_fleet::{Control, Fleet, FleetError, Node, Waits};
-use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{NewConnections, Product, Proxy, Server};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::ops::ControlFlow;
@@ -55,8 +55,8 @@ fn starts_of(server: &Server, shape: &str, nodes: u32) -> Vec<Grant> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nodes_share_a_load() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let (mut starts, stalled) = watched(|| starts_of(&server, "hold 10k/s 1s", 4));
         starts.sort_unstable_by_key(|start| start.intended_start());
         let control = Control::open(&server.url(), "test").unwrap();
@@ -79,8 +79,8 @@ fn nodes_share_a_load() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_report_of_a_node_that_is_dropped_is_kept() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let node = fleet(&server.url(), "told").rate("1k/s".parse().unwrap()).join().unwrap();
         let control = Control::open(&server.url(), "told").unwrap();
         assert_eq!(control.results().unwrap(), []);
@@ -104,8 +104,8 @@ fn the_last_report_of_a_node_that_is_dropped_is_kept() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_second_run_of_the_same_name_is_independent_of_the_first() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         for (nodes, slots) in [(2, 300), (1, 500)] {
             let shape = format!("hold {slots}/s 1s");
             let (starts, stalled) = watched(|| starts_of(&server, &shape, nodes));
@@ -120,8 +120,8 @@ fn a_second_run_of_the_same_name_is_independent_of_the_first() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn no_slot_is_expected_after_all_nodes_have_left() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let nodes: Vec<_> = (0..2)
             .map(|index| {
                 let url = server.url();
@@ -160,8 +160,8 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_survivor_of_a_node_that_died_late_is_the_last_node() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let proxy = Proxy::start(server.address()).unwrap();
         let join = |url: &str| {
             let shape = "hold 100/s 1s".parse().unwrap();
@@ -192,30 +192,30 @@ fn run_once(url: &str) -> Result<(), FleetError> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_cannot_hold_a_run_is_a_specific_error() {
-    for engine in Engine::ALL {
-        let full = Server::with(engine).setting("maxmemory", "1").start().unwrap();
-        assert!(matches!(run_once(&full.url()), Err(FleetError::Full)), "{engine}");
+    for product in Product::ALL {
+        let full = Server::with(product).setting("maxmemory", "1").start().unwrap();
+        assert!(matches!(run_once(&full.url()), Err(FleetError::Full)), "{product}");
         for (policy, evicts) in
             [("allkeys-lru", true), ("volatile-ttl", true), ("noeviction", false)]
         {
-            let server = Server::with(engine).setting("maxmemory-policy", policy);
+            let server = Server::with(product).setting("maxmemory-policy", policy);
             assert!(run_once(&server.clone().start().unwrap().url()).is_ok(), "has no limit");
             let server = server.setting("maxmemory", "100mb").start().unwrap();
             let run = run_once(&server.url());
             assert_eq!(matches!(run, Err(FleetError::Evicts(_))), evicts, "{policy} {run:?}");
         }
-        let primary = Server::start(engine).unwrap();
+        let primary = Server::start(product).unwrap();
         let (host, port) = (primary.address().ip().to_string(), primary.address().port());
         let replica =
-            Server::with(engine).setting("replicaof", format!("{host} {port}")).start().unwrap();
-        assert!(matches!(run_once(&replica.url()), Err(FleetError::Replica)), "{engine}");
+            Server::with(product).setting("replicaof", format!("{host} {port}")).start().unwrap();
+        assert!(matches!(run_once(&replica.url()), Err(FleetError::Replica)), "{product}");
     }
 }
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_whose_store_hangs_ends_within_seconds() {
-    let server = Server::start(Engine::Redis).unwrap();
+    let server = Server::start(Product::Redis).unwrap();
     let node = fleet(&server.url(), "hangs").rate("1/s".parse().unwrap()).join().unwrap();
     server.stop().unwrap();
     let began = Instant::now();
@@ -227,7 +227,7 @@ fn a_node_whose_store_hangs_ends_within_seconds() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn waiting_nodes_join_again_when_the_store_is_emptied() {
-    let server = Server::start(Engine::Redis).unwrap();
+    let server = Server::start(Product::Redis).unwrap();
     let url = server.url();
     let joined = |watch: &mut dyn FnMut(Waits)| {
         let (shape, began) = ("hold 1k/s 100ms".parse().unwrap(), Instant::now());
@@ -254,7 +254,7 @@ fn waiting_nodes_join_again_when_the_store_is_emptied() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_waits_in_vain_reports_the_missing_nodes_and_leaves() {
-    let server = Server::start(Engine::Redis).unwrap();
+    let server = Server::start(Product::Redis).unwrap();
     let joined = |nodes, shape: &str| {
         let fleet = fleet(&server.url(), "vain").shape(shape.parse().unwrap());
         fleet.nodes(nodes).unwrap().join_timeout(Duration::from_millis(100)).join()
@@ -268,7 +268,7 @@ fn a_node_that_waits_in_vain_reports_the_missing_nodes_and_leaves() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn slot_and_time_limits_of_one_node_do_not_end_its_part() {
-    let server = Server::start(Engine::Redis).unwrap();
+    let server = Server::start(Product::Redis).unwrap();
     let fleet = fleet(&server.url(), "ends").shape("hold 1k/s 200ms".parse().unwrap());
     let short = Duration::from_millis(20);
     let node = fleet.pacer(move |builder| builder.slots(3).until(short)).join().unwrap();
@@ -280,7 +280,7 @@ fn slot_and_time_limits_of_one_node_do_not_end_its_part() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_waits_for_the_previous_run_reports_it() {
-    let server = Server::start(Engine::Redis).unwrap();
+    let server = Server::start(Product::Redis).unwrap();
     let shape = || "hold 1k/s 100ms".parse().unwrap();
     let before = fleet(&server.url(), "before").shape(shape()).join().unwrap();
     drain(&before);

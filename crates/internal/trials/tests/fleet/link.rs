@@ -1,6 +1,6 @@
 //! Nodes without a link to the store for a while, and requests and responses that are late or lost.
 
-use crate::{all_started, assert_if_run, end, one_engine, program};
+use crate::{all_started, assert_if_run, end, one_product, program};
 use anyhow::Result;
 use nanopace_services::{NewConnections, Proxy, Server};
 use nanopace_trials::fleet::Trial;
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Makes a fault in a run in which each node has its own proxy. Nodes that are cut off start their own slots, and the
 /// others start the slots that they see as free, so all are started.
 fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let proxy = |_| Ok(Proxy::start(server.address())?);
         let proxies = (0..nodes).map(proxy).collect::<Result<Vec<_>>>()?;
         let urls: Vec<String> = proxies.iter().map(Proxy::url).collect();
@@ -67,8 +67,8 @@ fn replies_are_lost_after_requests_were_done() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_node_that_leaves_over_a_link_that_has_become_slow_loses_nothing() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let proxy = Proxy::start(server.address())?;
         let mut trial =
             Trial::begin_at(program(), &server.url(), "hold 1k/s 60s", &[&proxy.url()], &[])?;

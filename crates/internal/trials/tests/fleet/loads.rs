@@ -1,6 +1,6 @@
 //! Tests loads that are too high, very slow and very fast.
 
-use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, program, were_run};
+use crate::{all_started, assert_if_run, begin, each_product, end, one_product, program, were_run};
 use anyhow::Result;
 use nanopace_services::Server;
 use nanopace_trials::fleet::Trial;
@@ -9,8 +9,8 @@ use std::time::Duration;
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let url = server.url();
         let slow = ["--threads", "1", "--busy-us", "4000"];
         let urls = [&url[..]; 4];
@@ -33,8 +33,8 @@ fn a_load_that_is_too_high_is_late_and_nothing_is_dropped() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let url = server.url();
         let slow = ["--threads", "1", "--busy-us", "4000"];
         let mut trial = Trial::begin_at(program(), &url, "hold 1k/s 60s", &[&url, &url], &slow)?;
@@ -54,8 +54,8 @@ fn nodes_that_are_late_leave_nothing_behind() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let url = server.url();
         let mut trial = Trial::new(program(), &url, "hold 600/s 3s")?;
         trial.add(&url, &["--nodes", "3", "--threads", "1", "--busy-us", "20000"])?;
@@ -75,8 +75,8 @@ fn a_slow_node_leaves_its_part_to_the_others() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn one_slot_per_second() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let outcome = end(begin(&server, "hold 1/s 2500ms", 3)?)?;
         assert_eq!(outcome.account.expected, 3);
         all_started(&outcome, 0);
@@ -87,8 +87,8 @@ fn one_slot_per_second() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_million_slots_per_second() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let url = server.url();
         let urls = [&url[..]; 3];
         let options = ["--together", "64"];

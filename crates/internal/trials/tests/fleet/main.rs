@@ -18,7 +18,7 @@ mod store;
 
 use anyhow::Result;
 use nanopace_fleet::{Control, FleetError, RunStatus};
-use nanopace_services::{Engine, Server, not_judged};
+use nanopace_services::{Product, Server, not_judged};
 use nanopace_trials::fleet::{Member, Outcome, Start, Trial};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -34,14 +34,14 @@ fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_nanopace-trials"))
 }
 
-/// Runs a test with each engine.
-fn each_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
-    Engine::ALL.into_iter().try_for_each(test)
+/// Runs a test with each product.
+fn each_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
+    Product::ALL.into_iter().try_for_each(test)
 }
 
-/// Runs a test with one engine, because the other one would behave the same.
-fn one_engine(test: impl Fn(Engine) -> Result<()>) -> Result<()> {
-    test(Engine::Redis)
+/// Runs a test with one product, because the other one would behave the same.
+fn one_product(test: impl Fn(Product) -> Result<()>) -> Result<()> {
+    test(Product::Redis)
 }
 
 /// Begins a run with this number of nodes.

@@ -2,7 +2,7 @@
 
 use crate::{PATIENCE, all_started, end, program, stop, wait_for_run};
 use anyhow::Result;
-use nanopace_services::{Cluster, Engine, Server};
+use nanopace_services::{Cluster, Product, Server};
 use nanopace_trials::fleet::{Outcome, Trial};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ const SHAPE: &str = "hold 1k/s 3s";
 
 /// Runs a test with all engines at the same time, because most of the time the test only waits for the servers to
 /// agree.
-fn side_by_side(test: impl Fn(Engine) -> Result<()> + Sync) -> Result<()> {
+fn side_by_side(test: impl Fn(Product) -> Result<()> + Sync) -> Result<()> {
     let test = &test;
     thread::scope(|scope| {
-        let tests = Engine::ALL.map(|engine| scope.spawn(move || test(engine)));
+        let tests = Product::ALL.map(|product| scope.spawn(move || test(product)));
         tests.into_iter().try_for_each(|test| test.join().expect("no panic"))
     })
 }
@@ -39,8 +39,8 @@ fn stop_later(trial: Trial) -> Result<Outcome> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_slot_of_a_cluster_is_moved() -> Result<()> {
-    side_by_side(|engine| {
-        let cluster = Cluster::start(engine)?;
+    side_by_side(|product| {
+        let cluster = Cluster::start(product)?;
         let (trial, slot, owner) = clustered(&cluster, SHAPE)?;
         for (at, hop) in [(300, 1), (1_000, 2), (1_700, 0)] {
             trial.until(at);
@@ -55,8 +55,8 @@ fn a_slot_of_a_cluster_is_moved() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {
-    side_by_side(|engine| {
-        let mut cluster = Cluster::start(engine)?;
+    side_by_side(|product| {
+        let mut cluster = Cluster::start(product)?;
         let name = cluster.url();
         let mut trial = Trial::new(program(), &name, "hold 1k/s 60s")?;
         let (_, owner) = cluster.slot(&format!("nanopace:{{{}}}:run", trial.name()))?;
@@ -75,12 +75,12 @@ fn a_server_of_a_cluster_dies_and_its_replica_takes_its_place() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_master_dies_and_the_sentinel_promotes_its_replica() -> Result<()> {
-    side_by_side(|engine| {
-        let mut master = Server::start(engine)?;
+    side_by_side(|product| {
+        let mut master = Server::start(product)?;
         let address = master.address();
         let at = format!("{} {}", address.ip(), address.port());
-        let replica = Server::with(engine).setting("replicaof", at).start()?;
-        let sentinel = Server::with(engine).sentinel("store", address).start()?;
+        let replica = Server::with(product).setting("replicaof", at).start()?;
+        let sentinel = Server::with(product).sentinel("store", address).start()?;
         let deadline = Instant::now() + PATIENCE;
         while !sentinel
             .ask("SENTINEL REPLICAS store")?

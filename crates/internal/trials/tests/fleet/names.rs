@@ -1,6 +1,6 @@
 //! Tests names of runs, passwords and addresses.
 
-use crate::{all_started, begin, each_engine, one_engine, stop, tell};
+use crate::{all_started, begin, each_product, one_product, stop, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
 use nanopace_services::{NewConnections, Proxy, Server};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_name_is_not_taken_from_a_run_that_is_in_progress() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, "hold 500/s 60s", 2)?;
         let other = Fleet::new(&server.url(), trial.name())?.shape("hold 501/s 60s".parse()?);
         let error = other.join().unwrap_err();
@@ -40,8 +40,8 @@ fn refused(url: &str) -> Result<FleetError> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_wrong_password_is_a_clear_error_without_the_password() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::with(engine).password("right").start()?;
+    each_product(|product| {
+        let server = Server::with(product).password("right").start()?;
         let at = server.address();
         for url in [format!("redis://:{SECRET}@{at}/"), format!("redis://{at}/")] {
             let error = refused(&url)?;
@@ -54,8 +54,8 @@ fn a_wrong_password_is_a_clear_error_without_the_password() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn an_unreachable_store_is_an_error_soon() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let proxy = Proxy::start(server.address())?;
         for new in [NewConnections::Refused, NewConnections::Hang] {
             proxy.cut(new);
@@ -70,8 +70,8 @@ fn an_unreachable_store_is_an_error_soon() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn an_invalid_load_does_not_become_a_run() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let rate = "1/s".parse()?;
         let fleet = || Fleet::new(&server.url(), "run").map(|fleet| fleet.rate(rate));
         fleet()?.arrivals("nonsense", 1).join().unwrap_err();
@@ -84,8 +84,8 @@ fn an_invalid_load_does_not_become_a_run() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let set = |what: &str| tell(server.address(), &format!("HSET nanopace:{{run}}:run {what}"));
         let fleet = || Fleet::new(&server.url(), "run");
         let rate = "1/s".parse()?;
@@ -103,14 +103,14 @@ fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
         let own = env!("CARGO_PKG_VERSION");
         for error in errors {
             let told = error.to_string();
-            assert!(matches!(error, FleetError::Version { .. }), "{engine} {error:?}");
+            assert!(matches!(error, FleetError::Version { .. }), "{product} {error:?}");
             assert!(told.contains("0.0.1") && told.contains(own), "{told}");
         }
         set(&format!("made_by {own}"))?;
-        assert_eq!(control.status()?.nodes, known.nodes, "{engine}: no node has joined");
+        assert_eq!(control.status()?.nodes, known.nodes, "{product}: no node has joined");
         set("made_by 0.0.1 state 2")?;
         let second = fleet()?.rate(rate).join()?;
-        assert_ne!(control.status()?.id, known.id, "{engine}");
+        assert_ne!(control.status()?.id, known.id, "{product}");
         drop((first, second));
         Ok(())
     })
@@ -120,8 +120,8 @@ fn a_run_of_another_version_accepts_no_node_and_no_command() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn data_of_others_under_the_name_is_kept() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         tell(server.address(), "SET nanopace:{run}:run 1")?;
         let error = Fleet::new(&server.url(), "run")?.rate("1/s".parse()?).join().unwrap_err();
         assert!(matches!(error, FleetError::Damaged), "{error}");

@@ -1,6 +1,6 @@
 //! Tests nodes that die, freeze, join and leave.
 
-use crate::{all_started, assert_if_run, begin, each_engine, end, one_engine, stop, wait_for};
+use crate::{all_started, assert_if_run, begin, each_product, end, one_product, stop, wait_for};
 use anyhow::Result;
 use nanopace_services::Server;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use std::time::Duration;
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let mut trial = begin(&server, "hold 2k/s 60s", 4)?;
         trial.until(700);
         let killed = trial.members[1].joined()?;
@@ -36,8 +36,8 @@ fn a_killed_node_costs_what_it_had_claimed() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let mut is_killed = false;
         while !is_killed {
             let mut trial = begin(&server, "hold 1k/s 60s", 1)?;
@@ -55,8 +55,8 @@ fn the_last_node_that_is_killed_while_it_leaves_lies_between_bounds() -> Result<
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, "hold 1k/s 2500ms", 3)?;
         trial.until(500);
         trial.members[0].freeze()?;
@@ -70,8 +70,8 @@ fn a_frozen_node_is_late_and_loses_nothing() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn nodes_join_and_leave_and_nothing_is_lost() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let mut trial = begin(&server, "hold 1k/s 60s", 1)?;
         for _ in 0..3 {
             trial.join()?;

@@ -1,6 +1,6 @@
 //! Tests users of the store with limited permissions.
 
-use crate::{each_engine, tell};
+use crate::{each_product, tell};
 use anyhow::Result;
 use nanopace_fleet::{Control, Fleet, FleetError};
 use nanopace_services::Server;
@@ -33,16 +33,16 @@ fn run_once(url: &str) -> Result<(), FleetError> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_documented_permissions_are_enough_and_a_missing_one_is_an_error() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         run_once(&with_rights(&server, "~nanopace:*", &rights())?)?;
         for missing in ["+evalsha", "+hset", "+rpush"] {
             let rights: Vec<&str> = rights().into_iter().filter(|&one| one != missing).collect();
             let error = run_once(&with_rights(&server, "~nanopace:*", &rights)?).unwrap_err();
-            assert!(matches!(error, FleetError::Permission), "{engine} {missing} {error:?}");
+            assert!(matches!(error, FleetError::Permission), "{product} {missing} {error:?}");
         }
         let error = run_once(&with_rights(&server, "~others:*", &rights())?).unwrap_err();
-        assert!(matches!(error, FleetError::Permission), "{engine} {error:?}");
+        assert!(matches!(error, FleetError::Permission), "{product} {error:?}");
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! Tests a store that stalls, dies, restarts without data or with old data, or is slow.
 
-use crate::{all_started, begin, each_engine, end, one_engine, program, tell};
+use crate::{all_started, begin, each_product, end, one_product, program, tell};
 use anyhow::Result;
 use nanopace_services::{Proxy, Server};
 use nanopace_trials::fleet::{Outcome, Trial};
@@ -26,8 +26,8 @@ fn ended(trial: Trial) -> Result<Outcome> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_stalls_costs_nothing() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, SHAPE, 3)?;
         for (at, freeze) in [(200, 8), (400, 15), (600, 40), (800, 500)] {
             trial.until(at);
@@ -43,8 +43,8 @@ fn a_store_that_stalls_costs_nothing() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_comes_back_empty_is_filled_again() -> Result<()> {
-    each_engine(|engine| {
-        let mut server = Server::start(engine)?;
+    each_product(|product| {
+        let mut server = Server::start(product)?;
         let trial = begin(&server, SHAPE, 3)?;
         trial.until(500);
         server.kill();
@@ -74,9 +74,9 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {
-    each_engine(|engine| {
+    each_product(|product| {
         for away in [0, 400] {
-            let server = Server::with(engine).append_only().start()?;
+            let server = Server::with(product).append_only().start()?;
             let proxy = Proxy::start(server.address())?;
             let trial = Trial::begin(program(), &proxy.url(), SHAPE, 3)?;
             trial.until(500);
@@ -84,7 +84,7 @@ fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {
             copy(server.folder(), folder.path())?;
             trial.until(900);
             let server_of_copy =
-                || Server::with(engine).append_only().folder(folder.path()).start();
+                || Server::with(product).append_only().folder(folder.path()).start();
             let old = if away == 0 {
                 let old = server_of_copy()?;
                 drop(server);
@@ -104,8 +104,8 @@ fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_lost_script_is_loaded_again() -> Result<()> {
-    each_engine(|engine| {
-        let server = Server::start(engine)?;
+    each_product(|product| {
+        let server = Server::start(product)?;
         let trial = begin(&server, SHAPE, 3)?;
         for command in ["SCRIPT FLUSH", "FUNCTION FLUSH", "SCRIPT FLUSH"] {
             wait(250);
@@ -119,8 +119,8 @@ fn a_lost_script_is_loaded_again() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_is_far_away_costs_nothing() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let proxy = Proxy::start(server.address())?;
         proxy.delay(Duration::from_millis(75));
         let trial = Trial::begin(program(), &proxy.url(), SHAPE, 2)?;
@@ -134,8 +134,8 @@ fn a_store_that_is_far_away_costs_nothing() -> Result<()> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_becomes_slow_costs_nothing() -> Result<()> {
-    one_engine(|engine| {
-        let server = Server::start(engine)?;
+    one_product(|product| {
+        let server = Server::start(product)?;
         let proxy = Proxy::start(server.address())?;
         let trial = Trial::begin(program(), &proxy.url(), SHAPE, 2)?;
         for (at, delay) in [(300, 3), (700, 30), (1200, 0)] {

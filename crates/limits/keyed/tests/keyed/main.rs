@@ -2,11 +2,11 @@
 
 mod changes;
 mod config;
+mod decide;
 #[cfg(feature = "disk")]
 mod disk;
 #[cfg(feature = "serde")]
 mod document;
-mod engine;
 #[cfg(feature = "file")]
 mod file;
 #[cfg(feature = "metrics")]

@@ -2,7 +2,7 @@
 
 use nanopace_nanos::{Clock, Nanos};
 use nanopace_remote::{Remote, Settings};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +19,8 @@ impl Clock for Micros {
 }
 
 /// Starts Redis and Valkey, one after the other.
-pub(crate) fn servers() -> impl Iterator<Item = (Engine, Server)> {
-    Engine::ALL.into_iter().map(|engine| (engine, Server::start(engine).unwrap()))
+pub(crate) fn servers() -> impl Iterator<Item = (Product, Server)> {
+    Product::ALL.into_iter().map(|product| (product, Server::start(product).unwrap()))
 }
 
 /// Returns a test runner that tries `cases` random cases.

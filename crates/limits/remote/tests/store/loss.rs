@@ -2,7 +2,7 @@
 
 use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, RemoteRejected, Settings, StoreError};
-use nanopace_services::{Engine, NewConnections, Proxy, Server};
+use nanopace_services::{NewConnections, Product, Proxy, Server};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -85,16 +85,16 @@ fn a_share_of_zero_processes_is_an_error() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_was_killed_comes_back_empty_or_with_its_file() {
-    for engine in Engine::ALL {
+    for product in Product::ALL {
         for keeps in [false, true] {
-            let options = Server::with(engine);
+            let options = Server::with(product);
             let options = if keeps { options.append_only() } else { options };
             let mut server = options.start().unwrap();
             let users = store(&server).limits("2/day").build().unwrap();
             users.try_acquire_costs("alice", 2).unwrap();
             server.restart().unwrap();
             until("the store answers", || users.decide_costs("alice", 0).is_ok());
-            assert_eq!(users.try_acquire("alice").is_err(), keeps, "{engine}");
+            assert_eq!(users.try_acquire("alice").is_err(), keeps, "{product}");
         }
     }
 }
@@ -124,9 +124,9 @@ fn a_request_that_arrives_late_does_no_harm() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cut_connection_is_an_error_in_time_and_mends() {
-    for engine in Engine::ALL {
+    for product in Product::ALL {
         for new in [NewConnections::Refused, NewConnections::Hang] {
-            let server = Server::start(engine).unwrap();
+            let server = Server::start(product).unwrap();
             let proxy = Proxy::start(server.address()).unwrap();
             let settings = Settings::default().connect_timeout(Duration::from_millis(200));
             let store = Remote::lazy_with(&proxy.url(), settings).unwrap();
@@ -143,9 +143,9 @@ fn a_cut_connection_is_an_error_in_time_and_mends() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn after_a_failover_the_other_server_decides() {
-    for engine in Engine::ALL {
-        let first = Server::start(engine).unwrap();
-        let second = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let first = Server::start(product).unwrap();
+        let second = Server::start(product).unwrap();
         let main = first.address().port().to_string();
         ask::<String>(&second, &["REPLICAOF", "127.0.0.1", &main]);
         let proxy = Proxy::start(first.address()).unwrap();
@@ -169,7 +169,7 @@ fn after_a_failover_the_other_server_decides() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         let let_in = thread::scope(|scope| {
             let callers: Vec<_> = (1..=3)
                 .map(|limit| {
@@ -183,6 +183,6 @@ fn limits_that_are_changed_all_the_time_let_no_more_in_than_the_highest() {
                 .collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).sum::<usize>()
         });
-        assert!(let_in <= 3, "{let_in} with {engine}");
+        assert!(let_in <= 3, "{let_in} with {product}");
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::common::{ask, servers, store};
 use nanopace_remote::{OnLoss, Remote, RemoteKeyed, StoreError};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 
 /// Starts a server that has room for a few thousand keys, and evicts the keys that expire next.
-fn small(engine: Engine) -> Server {
-    let server = Server::with(engine).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
+fn small(product: Product) -> Server {
+    let server = Server::with(product).setting("maxmemory-policy", "volatile-ttl").start().unwrap();
     let used: String = ask(&server, &["INFO", "memory"]);
     let used = used.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
     let most = used.trim().parse::<u64>().unwrap() + 2_000_000;
@@ -30,7 +30,7 @@ fn victim(store: &Remote, on_loss: OnLoss) -> RemoteKeyed {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_full_store_says_so_and_goes_on_rejecting() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         let store = store(&server);
         let [denies, allows] = [OnLoss::Deny, OnLoss::Allow].map(|on_loss| victim(&store, on_loss));
         denies.try_acquire_costs("victim", 2).unwrap();
@@ -39,18 +39,18 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
         for _ in 0..20 {
             // Several failures in a row have the same error.
             for _ in 0..3 {
-                assert_eq!(denies.try_acquire("fresh"), Err(StoreError::Full.into()), "{engine}");
+                assert_eq!(denies.try_acquire("fresh"), Err(StoreError::Full.into()), "{product}");
             }
-            assert_eq!(denies.trouble(), Some(StoreError::Full), "{engine}");
-            assert!(allows.try_acquire("fresh").is_ok(), "{engine}: as was said");
+            assert_eq!(denies.trouble(), Some(StoreError::Full), "{product}");
+            assert!(allows.try_acquire("fresh").is_ok(), "{product}: as was said");
             // The store itself rejects this request, because the limits of the key are used up.
-            assert!(allows.try_acquire("victim").is_err(), "{engine}");
+            assert!(allows.try_acquire("victim").is_err(), "{product}");
         }
-        assert_eq!((denies.stats().degraded, allows.stats().degraded), (60, 20), "{engine}");
-        assert_eq!(denies.stats().lost, 0, "{engine}");
+        assert_eq!((denies.stats().degraded, allows.stats().degraded), (60, 20), "{product}");
+        assert_eq!(denies.stats().lost, 0, "{product}");
         ask::<String>(&server, &["CONFIG", "SET", "maxmemory", "0"]);
-        assert!(denies.try_acquire("fresh").is_ok(), "{engine}");
-        assert_eq!(denies.trouble(), None, "{engine}");
+        assert!(denies.try_acquire("fresh").is_ok(), "{product}");
+        assert_eq!(denies.trouble(), None, "{product}");
     }
 }
 
@@ -58,14 +58,14 @@ fn a_full_store_says_so_and_goes_on_rejecting() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn volatile_ttl_keeps_what_counts_for_longest() {
-    for engine in Engine::ALL {
-        let server = small(engine);
+    for product in Product::ALL {
+        let server = small(product);
         let store = store(&server);
         let victim = victim(&store, OnLoss::Deny);
         victim.try_acquire_costs("victim", 2).unwrap();
         flood(&store);
         let evicted: String = ask(&server, &["INFO", "stats"]);
-        assert!(!evicted.contains("evicted_keys:0\r"), "{engine}: it was full");
-        assert!(victim.try_acquire("victim").is_err(), "{engine}");
+        assert!(!evicted.contains("evicted_keys:0\r"), "{product}: it was full");
+        assert!(victim.try_acquire("victim").is_err(), "{product}");
     }
 }

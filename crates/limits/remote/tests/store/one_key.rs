@@ -2,7 +2,7 @@
 
 use crate::common::{ask, store};
 use nanopace_remote::{OnLoss, RemoteKeyed, RemoteRejected, StoreError};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 
 /// Returns limits that admit requests when the store is lost. The key `victim` has used up its limit.
 fn beside_a_victim(server: &Server) -> RemoteKeyed {
@@ -12,22 +12,25 @@ fn beside_a_victim(server: &Server) -> RemoteKeyed {
 }
 
 /// Starts a server that closes a connection on which an argument is longer than a megabyte.
-fn with_short_arguments(engine: Engine) -> Server {
-    Server::with(engine).setting("proto-max-bulk-len", "1mb").start().unwrap()
+fn with_short_arguments(product: Product) -> Server {
+    Server::with(product).setting("proto-max-bulk-len", "1mb").start().unwrap()
 }
 
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_long_key_has_a_short_name_in_the_store() {
-    for engine in Engine::ALL {
-        let server = with_short_arguments(engine);
+    for product in Product::ALL {
+        let server = with_short_arguments(product);
         let users = store(&server).limits("2/day").build().unwrap();
         for number in 0..20 {
             let key = format!("{number}{}", "k".repeat(1_200_000));
-            assert!(users.try_acquire_costs(&key, 2).is_ok(), "{engine}: each is a key of its own");
-            assert!(users.try_acquire(&key).is_err(), "{engine}");
+            assert!(
+                users.try_acquire_costs(&key, 2).is_ok(),
+                "{product}: each is a key of its own"
+            );
+            assert!(users.try_acquire(&key).is_err(), "{product}");
         }
-        assert_eq!(users.stats().degraded, 0, "{engine}");
+        assert_eq!(users.stats().degraded, 0, "{product}");
         let names: Vec<String> = ask(&server, &["KEYS", "*"]);
         assert_eq!(names.len(), 20);
         assert!(names.iter().all(|name| name.len() < 100), "{names:?}");
@@ -38,8 +41,8 @@ fn a_long_key_has_a_short_name_in_the_store() {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn foreign_values_and_long_keys_are_the_same_for_tasks() {
-    for engine in Engine::ALL {
-        let server = with_short_arguments(engine);
+    for product in Product::ALL {
+        let server = with_short_arguments(product);
         let users = nanopace_remote::AsyncRemoteKeyed::new(beside_a_victim(&server));
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
         let long = "k".repeat(1_200_000);
@@ -48,11 +51,11 @@ async fn foreign_values_and_long_keys_are_the_same_for_tasks() {
             assert_eq!(
                 users.try_acquire("list").await,
                 Err(StoreError::Foreign.into()),
-                "{engine}"
+                "{product}"
             );
-            assert!(users.try_acquire("victim").await.is_err(), "{engine}");
+            assert!(users.try_acquire("victim").await.is_err(), "{product}");
         }
-        assert!(matches!(users.try_acquire(&long).await, Err(RemoteRejected::Key(_))), "{engine}");
-        assert_eq!((users.keyed().stats().degraded, users.trouble()), (0, None), "{engine}");
+        assert!(matches!(users.try_acquire(&long).await, Err(RemoteRejected::Key(_))), "{product}");
+        assert_eq!((users.keyed().stats().degraded, users.trouble()), (0, None), "{product}");
     }
 }

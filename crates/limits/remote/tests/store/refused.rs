@@ -4,7 +4,7 @@ use crate::common::{ask, patient, servers, store, until};
 use nanopace_remote::{
     ConfigStore, OnLoss, Remote, RemoteConfig, RemoteError, RemoteRejected, Scope, StoreError,
 };
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -35,9 +35,9 @@ fn refusal(store: &Remote) -> StoreError {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_missing_database_is_an_error() {
-    for engine in Engine::ALL {
-        let one = Server::start(engine).unwrap();
-        let cluster = Server::with(engine).setting("cluster-enabled", "yes").start().unwrap();
+    for product in Product::ALL {
+        let one = Server::start(product).unwrap();
+        let cluster = Server::with(product).setting("cluster-enabled", "yes").start().unwrap();
         for (server, database) in [(one, "99"), (cluster, "2")] {
             let error = Remote::connect(&format!("{}{database}", server.url())).unwrap_err();
             assert!(matches!(error, RemoteError::Store(StoreError::Database)), "{error:?}");
@@ -49,15 +49,15 @@ fn a_missing_database_is_an_error() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn each_missing_permission_is_an_error() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         for missing in &DECIDES[1..] {
             let rights: Vec<&str> = DECIDES.iter().copied().filter(|one| one != missing).collect();
             let error = refusal(&with_rights(&server, "~nanopace:*", &rights));
-            assert_eq!(error, StoreError::Permission, "{engine} {missing}");
+            assert_eq!(error, StoreError::Permission, "{product} {missing}");
             assert!(error.to_string().contains(&missing.to_uppercase()), "{error}");
         }
         let error = refusal(&with_rights(&server, "~others:*", DECIDES));
-        assert_eq!(error, StoreError::Permission, "{engine}");
+        assert_eq!(error, StoreError::Permission, "{product}");
         with_rights(&server, "~nanopace:*", &DECIDES[1..]);
         let url = server.url().replace("redis://", "redis://bob:unspeakable@");
         for url in [url.clone(), format!("{url}1")] {
@@ -108,7 +108,7 @@ fn useless(server: &Server) -> [(String, StoreError); 4] {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_was_never_there_returns_the_reason() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         for (url, reason) in useless(&server) {
             let settings = patient().timeout(Duration::from_millis(500));
             let store = Remote::lazy_with(&url, settings).unwrap();
@@ -121,7 +121,7 @@ fn a_store_that_was_never_there_returns_the_reason() {
             // The reason stays the same, however many requests are made.
             for _ in 0..200 {
                 users.try_acquire("alice").unwrap();
-                assert_eq!(users.trouble().as_ref(), Some(&reason), "{engine}");
+                assert_eq!(users.trouble().as_ref(), Some(&reason), "{product}");
             }
             assert!(!format!("{:?} {reason}", users.trouble()).contains("unspeakable"));
             let denies = store.limits("10/day").build().unwrap();
@@ -158,7 +158,7 @@ fn a_store_that_answers_again_is_no_trouble() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs Redis and Valkey"]
 async fn tasks_get_the_reason_too() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         for (url, reason) in useless(&server) {
             let users = Remote::lazy(&url).unwrap();
             let users = users.limits("10/day").on_loss(OnLoss::Allow).build().unwrap();
@@ -168,7 +168,7 @@ async fn tasks_get_the_reason_too() {
                 users.try_acquire("alice").await.unwrap();
                 assert!(
                     std::time::Instant::now() < end,
-                    "{engine}: {:?} and not {reason:?}",
+                    "{product}: {:?} and not {reason:?}",
                     users.trouble()
                 );
             }

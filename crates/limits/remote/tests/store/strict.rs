@@ -5,7 +5,7 @@ use nanopace_keyed::{KeyRejected, MemoryConfig};
 use nanopace_remote::{
     ConfigStore, Rejected, Remote, RemoteError, RemoteRejected, Scope, StoreError,
 };
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use redis::Commands;
 use std::thread;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn threads_and_processes_share_a_limit() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         let processes = [store(&server), store(&server)];
         let users = processes.map(|store| store.limits("1000/day").build().unwrap());
         let let_in = |limiter: &nanopace_remote::RemoteKeyed| {
@@ -28,7 +28,7 @@ fn threads_and_processes_share_a_limit() {
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
         // One interval of the rate is 86 s.
-        assert!((1000..=1001).contains(&total), "{engine}: {total}");
+        assert!((1000..=1001).contains(&total), "{product}: {total}");
         assert!(users[0].try_acquire("bob").is_ok());
     }
 }
@@ -86,8 +86,8 @@ fn scripts_are_sent_again_after_a_flush() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_password_works_and_is_never_printed() {
-    for engine in Engine::ALL {
-        let server = Server::with(engine).password("unspeakable").start().unwrap();
+    for product in Product::ALL {
+        let server = Server::with(product).password("unspeakable").start().unwrap();
         let store = store(&server);
         let users = store.limits("1/day").build().unwrap();
         users.try_acquire("alice").unwrap();
@@ -104,8 +104,8 @@ fn a_password_works_and_is_never_printed() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_cluster_finds_a_subject_by_its_tag() {
-    for engine in Engine::ALL {
-        let server = Server::with(engine).setting("cluster-enabled", "yes").start().unwrap();
+    for product in Product::ALL {
+        let server = Server::with(product).setting("cluster-enabled", "yes").start().unwrap();
         ask::<String>(&server, &["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
         until("the cluster is up", || {
             ask::<String>(&server, &["CLUSTER", "INFO"]).contains("cluster_state:ok")
@@ -126,7 +126,7 @@ fn a_cluster_finds_a_subject_by_its_tag() {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn foreign_values_stay_and_harm_no_other_key() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         let users = store(&server).limits("2/day").build().unwrap();
         ask::<String>(&server, &["SET", "nanopace:{text}", "something else"]);
         ask::<String>(&server, &["SET", "nanopace:{damaged}", "2/day\nxyz"]);
@@ -134,8 +134,8 @@ fn foreign_values_stay_and_harm_no_other_key() {
         ask::<u64>(&server, &["RPUSH", "nanopace:{list}", "1"]);
         for key in ["text", "damaged", "empty", "list"].into_iter().cycle().take(12) {
             let error = users.try_acquire(key).unwrap_err();
-            assert_eq!(error, RemoteRejected::Store(StoreError::Foreign), "{engine} {key}");
-            assert!(users.decide_costs("alice", 0).is_ok(), "{engine} {key}");
+            assert_eq!(error, RemoteRejected::Store(StoreError::Foreign), "{product} {key}");
+            assert!(users.decide_costs("alice", 0).is_ok(), "{product} {key}");
         }
         assert_eq!(ask::<String>(&server, &["GET", "nanopace:{text}"]), "something else");
         assert_eq!(
@@ -163,7 +163,7 @@ fn damage(state: &str) -> impl Iterator<Item = String> {
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_damaged_state_is_left_alone() {
-    for (engine, server) in servers() {
+    for (product, server) in servers() {
         let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
         for limits in ["2/day", "3/7s, 2/day", "9/day fixed-window", "1/day, 9/h sliding-counter"] {
             let users = store(&server).limits(limits).prefix(limits).build().unwrap();
@@ -175,11 +175,11 @@ fn a_damaged_state_is_left_alone() {
                 connection.set::<_, _, ()>(name("bob"), &damaged).unwrap();
                 if users.try_acquire("bob") == Err(StoreError::Foreign.into()) {
                     let after: String = connection.get(name("bob")).unwrap();
-                    assert_eq!(after, damaged, "{engine} {limits}");
+                    assert_eq!(after, damaged, "{product} {limits}");
                     left_alone += 1;
                 }
             }
-            assert!(left_alone > 8 * state.len(), "{engine} {limits}: {left_alone}");
+            assert!(left_alone > 8 * state.len(), "{product} {limits}: {left_alone}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::patient;
 use nanopace_remote::Remote;
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
         assert!(users.try_acquire("alice").is_err());
         return;
     }
-    for engine in Engine::ALL {
+    for product in Product::ALL {
         let folder = tempfile::tempdir().unwrap();
         let [certificate, key] =
             ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
@@ -32,7 +32,7 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
-        let server = Server::with(engine)
+        let server = Server::with(product)
             .setting("tls-port", port.to_string())
             .setting("tls-cert-file", certificate.to_str().unwrap())
             .setting("tls-key-file", key.to_str().unwrap())
@@ -40,15 +40,15 @@ fn an_address_with_tls_works_and_a_stranger_is_not_trusted() {
             .start();
         let _server = server.expect("a server that is built with TLS");
         let url = format!("rediss://127.0.0.1:{port}/");
-        assert!(Remote::connect(&url).is_err(), "{engine}: nobody has signed it");
+        assert!(Remote::connect(&url).is_err(), "{product}: nobody has signed it");
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--include-ignored", "--exact", THIS_TEST])
             .env(URL, &url)
             .env("SSL_CERT_FILE", &certificate)
             .output()
             .unwrap();
-        assert!(child.status.success(), "{engine}: {child:?}");
+        assert!(child.status.success(), "{product}: {child:?}");
         let said = String::from_utf8_lossy(&child.stdout);
-        assert!(said.contains(" 1 passed; 0 failed; 0 ignored"), "{engine}: {said}");
+        assert!(said.contains(" 1 passed; 0 failed; 0 ignored"), "{product}: {said}");
     }
 }

@@ -8,7 +8,7 @@ use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
 use nanopace_remote::{OnLoss, Remote, Settings};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use nanopace_tower::{AsyncRemoteKeyed, Keyed, LimitLayer};
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -102,17 +102,17 @@ fn seen<B>(response: &Response<B>) -> (StatusCode, Vec<String>) {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn two_processes_decide_like_one() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let processes = [Process::start(&server.url()), Process::start(&server.url())];
         let mut clients = [client(processes[0].address).await, client(processes[1].address).await];
         let mut local = client_of(served(Keyed::new(LIMITS.parse().unwrap()))).await;
         for turn in 0..30 {
             for key in [Some("alice"), Some("bob"), None] {
                 let remote = seen(&ask(&mut clients[turn % 2], key).await);
-                assert_eq!(remote, seen(&ask(&mut local, key).await), "{engine}, turn {turn}");
+                assert_eq!(remote, seen(&ask(&mut local, key).await), "{product}, turn {turn}");
                 let let_in = key.is_some() && turn < 10;
-                assert_eq!(remote.0 == StatusCode::OK, let_in, "{engine}, turn {turn}");
+                assert_eq!(remote.0 == StatusCode::OK, let_in, "{product}, turn {turn}");
             }
         }
     }
@@ -122,8 +122,8 @@ async fn two_processes_decide_like_one() {
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn requests_at_once_are_counted_once_each() {
-    for engine in Engine::ALL {
-        let server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let server = Server::start(product).unwrap();
         let processes = [Process::start(&server.url()), Process::start(&server.url())];
         let tasks: Vec<_> = (0..8)
             .map(|number| {
@@ -143,15 +143,15 @@ async fn requests_at_once_are_counted_once_each() {
         for task in tasks {
             let_in += task.await.unwrap();
         }
-        assert_eq!(let_in, 10, "{engine}");
+        assert_eq!(let_in, 10, "{product}");
     }
 }
 
 #[tokio::test]
 #[ignore = "needs Redis and Valkey"]
 async fn a_lost_store_is_not_the_clients_fault() {
-    for engine in Engine::ALL {
-        let mut server = Server::start(engine).unwrap();
+    for product in Product::ALL {
+        let mut server = Server::start(product).unwrap();
         let routers = [OnLoss::Deny, OnLoss::Allow]
             .map(|on_loss| served(users(&server.url(), Settings::default(), on_loss)));
         let [deny, allow] = routers;
@@ -160,16 +160,16 @@ async fn a_lost_store_is_not_the_clients_fault() {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
             let response = ask(&mut deny, Some("alice")).await;
-            assert_eq!(ask(&mut allow, Some("alice")).await.status(), StatusCode::OK, "{engine}");
+            assert_eq!(ask(&mut allow, Some("alice")).await.status(), StatusCode::OK, "{product}");
             if response.status() == StatusCode::SERVICE_UNAVAILABLE {
                 assert_eq!(field(&response, "ratelimit"), "");
                 break;
             }
-            assert!(Instant::now() < end, "{engine}: {:?}", response.status());
+            assert!(Instant::now() < end, "{product}: {:?}", response.status());
         }
         server.restart().unwrap();
         while ask(&mut deny, Some("alice")).await.status() != StatusCode::OK {
-            assert!(Instant::now() < end, "{engine}: it is never asked again");
+            assert!(Instant::now() < end, "{product}: it is never asked again");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tests fleets with real stores. If no store is installed, a line reports this.
 
 use crate::command::{nanopace, object, scratch, signal};
-use nanopace_services::{Engine, Server};
+use nanopace_services::{Product, Server};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -100,7 +100,7 @@ fn sum(nodes: &[(Output, Value)], name: &str) -> u64 {
 }
 
 /// The engine of these tests. The program behaves the same with all engines, which the tests of the fleet crate cover.
-const ONE_ENGINE: Engine = Engine::Redis;
+const ONE_ENGINE: Product = Product::Redis;
 
 /// Starts a server with empty responses, and returns its address.
 fn http_server() -> String {
@@ -185,8 +185,8 @@ fn times_of_response_parts_are_added_up_over_all_nodes() {
 #[ignore = "needs Redis and Valkey"]
 fn four_nodes_make_one_load() {
     let _alone = alone();
-    for engine in Engine::ALL {
-        let server = Server::with(engine).password("secret").start().unwrap();
+    for product in Product::ALL {
+        let server = Server::with(product).password("secret").start().unwrap();
         let options = "--nodes 4 --rate 400/s --duration 2s --fail-if ratio>0.5";
         let nodes: Vec<_> = (0..4).map(|_| node(&server, options)).collect();
         let nodes: Vec<_> = nodes.into_iter().map(ended).collect();
@@ -568,7 +568,7 @@ fn a_fleet_needs_only_tls_and_the_listed_rights() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/FLEET.md");
     let page = fs::read_to_string(page).unwrap();
     let rights: Vec<&str> = page.lines().filter(|line| line.starts_with('+')).collect();
-    for engine in Engine::ALL {
+    for product in Product::ALL {
         let folder = tempfile::tempdir().unwrap();
         let [certificate, key] =
             ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
@@ -576,7 +576,7 @@ fn a_fleet_needs_only_tls_and_the_listed_rights() {
         fs::write(&certificate, signed.cert.pem()).unwrap();
         fs::write(&key, signed.signing_key.serialize_pem()).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let server = Server::with(engine)
+        let server = Server::with(product)
             .setting("tls-port", port.to_string())
             .setting("tls-cert-file", certificate.to_str().unwrap())
             .setting("tls-key-file", key.to_str().unwrap())
@@ -591,13 +591,13 @@ fn a_fleet_needs_only_tls_and_the_listed_rights() {
             command.env("SSL_CERT_FILE", trusted).output().unwrap()
         };
         let output = run("bob:secret", &certificate);
-        assert!(output.status.success(), "{engine}: {output:?}");
-        assert_eq!(object(&output)["fleet"]["account"]["fired"], 20, "{engine}");
-        assert_eq!(run("bob:wrong", &certificate).status.code(), Some(2), "{engine}");
+        assert!(output.status.success(), "{product}: {output:?}");
+        assert_eq!(object(&output)["fleet"]["account"]["fired"], 20, "{product}");
+        assert_eq!(run("bob:wrong", &certificate).status.code(), Some(2), "{product}");
         assert_eq!(
             run("bob:secret", &key).status.code(),
             Some(5),
-            "{engine}: nobody has signed it"
+            "{product}: nobody has signed it"
         );
     }
 }

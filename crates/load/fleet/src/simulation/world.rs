@@ -4,8 +4,8 @@ use super::event::{Event, Events};
 use super::machine::{Machine, Phase};
 use super::network::Network;
 use super::outcome::Outcome;
-use super::queue::Queue;
 use super::setup::{Fault, Setup};
+use super::simulated_store::SimulatedStore;
 use super::tally::Tally;
 use crate::error::FleetError;
 use crate::frames::Frames;
@@ -38,7 +38,7 @@ pub(super) struct World<'a> {
     frames: Frames,
     events: Events,
     network: Network,
-    queue: Queue,
+    queue: SimulatedStore,
     machines: Vec<Machine>,
     tally: Tally,
     /// Whether the store's clock was set.
@@ -65,7 +65,7 @@ impl<'a> World<'a> {
             frames,
             events: Events::default(),
             network: Network::new(setup),
-            queue: Queue::new(setup),
+            queue: SimulatedStore::new(setup),
             machines: Vec::new(),
             tally: Tally::new(frames.tracks),
             is_set: false,

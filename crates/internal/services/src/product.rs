@@ -5,14 +5,14 @@ use std::fmt;
 
 /// A kind of store server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Engine {
+pub enum Product {
     /// `redis-server`.
     Redis,
     /// `valkey-server`.
     Valkey,
 }
 
-impl Engine {
+impl Product {
     /// All engines.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Valkey];
 
@@ -44,7 +44,7 @@ impl Engine {
     }
 }
 
-impl fmt::Display for Engine {
+impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Redis => "Redis",

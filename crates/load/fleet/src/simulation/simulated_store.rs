@@ -9,7 +9,7 @@ use std::time::Duration;
 const EPOCH_US: i64 = 1_700_000_000_000_000;
 
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct SimulatedStore {
     pub(super) store: Played,
     per_request_ns: u64,
     per_frame_ns: u64,
@@ -28,9 +28,9 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-impl Queue {
-    pub(super) fn new(setup: &Setup) -> Queue {
-        Queue {
+impl SimulatedStore {
+    pub(super) fn new(setup: &Setup) -> SimulatedStore {
+        SimulatedStore {
             store: Played::new(),
             per_request_ns: nanos(setup.per_request),
             per_frame_ns: nanos(setup.per_frame),
