@@ -6,12 +6,9 @@
 //!
 //! `--record` writes the figures to `benches/results/figures.json` and to the table of docs/PERFORMANCE.md.
 //!
-//! Some requests are always waiting, for one limit or for one of several keys. A start is counted when the request
-//! continues, after its jitter. governor has no blocking wait; its threads sleep for the time that it returns plus a
-//! random part of the jitter.
+//! Some requests are always waiting, for one limit or for one of several keys. A start is counted when the
+//! request continues, after its jitter.
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Jitter, Quota, RateLimiter};
 use nanopace_benches::figure::{Figure, Sense, head};
 use nanopace_benches::float;
 use nanopace_benches::machine::Machine;
@@ -19,7 +16,6 @@ use nanopace_benches::record::Record;
 use nanopace_benches::rounds::alternate;
 use nanopace_keyed::{AsyncKeyed, Keyed};
 use nanopace_limits::{AsyncLimiter, Limiter, Wait};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -62,19 +58,19 @@ fn main() -> io::Result<()> {
 /// A function that runs a round of one candidate with a jitter, and returns the starts per second.
 type Round = fn(Duration) -> f64;
 
-/// Compares starts per second with and without jitter. The first two candidates are nanopace's.
-fn compare(what: &str, ways: [(&str, Round); 4]) -> Vec<Figure> {
-    let figure = |(index, (name, round)): (usize, (&str, Round))| {
+/// Compares starts per second with and without jitter.
+fn compare(what: &str, ways: [(&str, Round); 2]) -> Vec<Figure> {
+    let figure = |(name, round): (&str, Round)| {
         let samples =
             alternate(ROUNDS, &mut [&mut || round(Duration::ZERO), &mut || round(JITTER)]);
         let name =
             format!("starts of {what} that wait for {name}, with jitter, compared with no jitter");
         let figure = Figure::of_rounds(&name, "/s", &samples[1], &samples[0]);
-        let figure = if index < 2 { figure.bound(Sense::AtLeast, BOUND) } else { figure };
+        let figure = figure.bound(Sense::AtLeast, BOUND);
         println!("{figure}");
         figure
     };
-    ways.into_iter().enumerate().map(figure).collect()
+    ways.into_iter().map(figure).collect()
 }
 
 fn tasks() -> Vec<Figure> {
@@ -99,26 +95,6 @@ fn tasks() -> Vec<Figure> {
                     }
                 })
             }),
-            ("governor's limiter", |jitter| {
-                in_tasks(|| {
-                    let limiter = Arc::new(RateLimiter::direct(quota(RATE)));
-                    move |_| {
-                        let limiter = Arc::clone(&limiter);
-                        async move { limiter.until_ready_with_jitter(Jitter::up_to(jitter)).await }
-                    }
-                })
-            }),
-            ("10 keys of governor's", |jitter| {
-                in_tasks(|| {
-                    let limiter = Arc::new(RateLimiter::keyed(quota(RATE / KEYS)));
-                    move |key| {
-                        let limiter = Arc::clone(&limiter);
-                        async move {
-                            limiter.until_key_ready_with_jitter(&key, Jitter::up_to(jitter)).await;
-                        }
-                    }
-                })
-            }),
         ],
     )
 }
@@ -134,28 +110,6 @@ fn threads() -> Vec<Figure> {
             ("10 keys of a `Keyed`", |jitter| {
                 let keyed = keyed();
                 in_threads(|key| keyed.wait(&key, wait(jitter)).map(drop).expect("it fits"))
-            }),
-            ("governor's limiter", |jitter| {
-                let limiter: DefaultDirectRateLimiter = RateLimiter::direct(quota(RATE));
-                let clock = DefaultClock::default();
-                in_threads(|_| {
-                    while let Err(not_until) = limiter.check() {
-                        thread::sleep(
-                            Jitter::up_to(jitter) + not_until.wait_time_from(clock.now()),
-                        );
-                    }
-                })
-            }),
-            ("10 keys of governor's", |jitter| {
-                let limiter: DefaultKeyedRateLimiter<u32> = RateLimiter::keyed(quota(RATE / KEYS));
-                let clock = DefaultClock::default();
-                in_threads(|key| {
-                    while let Err(not_until) = limiter.check_key(&key) {
-                        thread::sleep(
-                            Jitter::up_to(jitter) + not_until.wait_time_from(clock.now()),
-                        );
-                    }
-                })
             }),
         ],
     )
@@ -173,12 +127,7 @@ fn keyed() -> Keyed<u32> {
     Keyed::per_second((RATE / KEYS).into()).burst(BURST.into()).build().expect("limits")
 }
 
-fn quota(rate: u32) -> Quota {
-    let number = |n| NonZeroU32::new(n).expect("some");
-    Quota::per_second(number(rate)).allow_burst(number(BURST))
-}
-
-/// Returns the starts per second, counted by the requests themselves after the initial burst.
+/// Starts per second, counted by the requests themselves after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
     // Relaxed: a statistic that orders nothing.

@@ -76,8 +76,7 @@ fn of_package(package: &Value, which: Which) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// Returns the empty combination, the full one, and for each feature the smallest combination with it and the largest
-/// one without it.
+/// For each feature, the smallest combination with it and the largest without it; and none and all features.
 fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n str>> {
     let is_kept = |chosen: &&Vec<&str>| {
         let is_end = |name: &&str| {
