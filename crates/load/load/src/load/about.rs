@@ -109,8 +109,10 @@ mod tests {
         };
         let slot = Slot { is_recorded: true, ..Slot::ALONE };
         let measure = || {
-            hits.iter().for_each(|counter| counter.add(slot, 2));
-            locks.iter().for_each(|trend| trend.record(slot, Duration::from_secs(1)));
+            for (counter, trend) in hits.iter().zip(&locks) {
+                counter.add(slot, 2);
+                trend.record(slot, Duration::from_secs(1));
+            }
         };
         let taken = || {
             let own = about().take();

@@ -49,7 +49,10 @@ pub(crate) trait Backend: Send + Sync + 'static {
     where
         Self: Sized,
     {
-        async { Ok(drop(session)) }
+        async {
+            drop(session);
+            Ok(())
+        }
     }
 
     /// Checks that the target is there.

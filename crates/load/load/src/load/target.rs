@@ -186,7 +186,10 @@ pub trait Target: Send + Sync + 'static {
         &self,
         session: Option<Self::Session>,
     ) -> impl Future<Output = Result<(), Failure>> + Send {
-        async { Ok(drop(session)) }
+        async {
+            drop(session);
+            Ok(())
+        }
     }
 
     /// Returns the name that reports use, and what the target measures on its own: see [`About`]. The default is the
