@@ -7,7 +7,6 @@
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
-use super::hybrid::Approach;
 use super::pausing::Pausing;
 use std::cell::Cell;
 
@@ -31,6 +30,16 @@ pub(super) struct ThreadEstimates {
     credited: i64,
     /// Whether the credit has been used up and has not been full since.
     is_saving: bool,
+}
+
+/// How a thread gets to the end of its pause.
+pub(super) enum Approach {
+    /// Spin for all of it.
+    Spin,
+    /// Sleep until this long before the end, in nanoseconds, and then spin.
+    SleepThenSpin(i64),
+    /// Sleep for all of it, or longer where the strategy that sleeps would.
+    Sleep,
 }
 
 /// Margins outside of this range are not worth it.

@@ -1,19 +1,9 @@
 //! Sleeps until shortly before the moment, spins for the rest, and stays within a budget.
 
 use super::caller_pause::CallerPause;
-use super::estimates::{ThreadEstimates, share_of};
+use super::estimates::{Approach, ThreadEstimates, share_of};
 use super::{busy, sleep};
 use crate::Nanos;
-
-/// How a thread gets to the end of its pause.
-pub(super) enum Approach {
-    /// Spin for all of it.
-    Spin,
-    /// Sleep until this long before the end, in nanoseconds, and then spin.
-    SleepThenSpin(i64),
-    /// Sleep for all of it, or longer where the strategy that sleeps would.
-    Sleep,
-}
 
 pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     let (now, until) = (pause.plan.now, pause.until().signed());

@@ -122,8 +122,8 @@ fn hybrid_is_never_less_even_than_sleeping() {
     }
 }
 
-/// The least percentages of even gaps and of starts within a microsecond. The last rows: sleeps overrun by about the
-/// interval, so starts fall behind by a little each, and then catch up with one of them at once.
+/// The least percentages of even gaps and of starts within a microsecond. The last two rows: sleeps overrun by about
+/// the interval, so each start is a little later than the one before, until two of them follow at once.
 #[test]
 fn hybrid_is_even_and_punctual() {
     for (wake_ups, starts_per_s, even, punctual) in [
