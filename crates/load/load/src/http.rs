@@ -3,7 +3,7 @@
 pub(crate) mod args;
 mod client;
 pub(crate) mod embedded;
-mod recorded;
+mod replay;
 mod scenario;
 mod template;
 
@@ -347,7 +347,7 @@ fn fill<E: EmbeddedTarget>(
     draft: &mut Draft<'_>,
 ) -> anyhow::Result<Option<Embedded>> {
     if let Some(recording) = load.schedule.arrivals.recording()
-        && let Some(bodies) = recorded::read(recording, args, draft)?
+        && let Some(bodies) = replay::read(recording, args, draft)?
     {
         let bodies = bodies.iter().map(|body| ("a request of --arrivals", body.as_path()));
         files::spare(load, bodies)?;

@@ -24,7 +24,7 @@ mod load;
 mod net;
 #[cfg(feature = "http")]
 mod plan;
-mod recorded;
+mod results;
 mod running;
 mod shown;
 

@@ -9,6 +9,7 @@ pub(crate) mod files;
 pub(crate) mod fleet;
 pub(crate) mod invitation;
 pub(crate) mod keyboard;
+pub(crate) mod measuring;
 pub(crate) mod member;
 pub(crate) mod message;
 pub(crate) mod open_files;
@@ -17,7 +18,6 @@ pub(crate) mod policy;
 pub(crate) mod prepared;
 #[cfg(feature = "otlp")]
 pub(crate) mod push;
-pub(crate) mod recording;
 pub(crate) mod run;
 mod run_mode;
 pub(crate) mod search;

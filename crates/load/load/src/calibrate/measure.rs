@@ -4,7 +4,7 @@ use super::results::{Clocks, HICCUP, Sleeps, Spinning, Starts};
 use super::thread::{clock_source, cpu_time, set_fine_timers};
 use crate::console::human::float;
 use crate::console::interrupt::Interrupt;
-use crate::recorded::gaps::Gaps;
+use crate::results::gaps::Gaps;
 use hdrhistogram::Histogram;
 use nanopace::{Clock, Nanos, Pacer, Pause, Rate, StdClock, TscClock};
 use std::hint::black_box;

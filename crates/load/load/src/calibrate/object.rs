@@ -4,7 +4,7 @@ use super::disturbance::Disturbance;
 use super::recommend::{EvenRate, LimitedBy};
 use super::results::{Clocks, HICCUP, Results, Sleeps, Spinning, Starts};
 use super::sleeping::{CLUMPED_HZ, Sleeping};
-use crate::recorded::percentiles::Percentiles;
+use crate::results::percentiles::Percentiles;
 use serde::Serialize;
 
 /// The JSON object of a calibration. A value that was not measured is null, or missing from its list.

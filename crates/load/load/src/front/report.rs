@@ -3,9 +3,9 @@
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::own_times::{Name, OwnTimes, Part, counters};
-use crate::recorded::confidence::{Batched, Range};
-use crate::recorded::labels::Labelled;
-use crate::recorded::percentiles::Sample;
+use crate::results::confidence::{Batched, Range};
+use crate::results::labels::Labelled;
+use crate::results::percentiles::Sample;
 use crate::shown::report::{Detail, RunReport};
 use crate::shown::{json, page};
 use std::fmt::{self, Display, Formatter};

@@ -10,11 +10,11 @@ pub(crate) use machine::{machine, quota};
 use super::criteria::{Goal, Percentile};
 use crate::console::human::{self, count, float, percent};
 use crate::load::own_times::{OwnTimes, Part};
-use crate::recorded::confidence::Confidence;
-use crate::recorded::gaps::Quality;
-use crate::recorded::percentiles;
-use crate::recorded::randomness::Randomness;
-use crate::recorded::stats::OperationStats;
+use crate::results::confidence::Confidence;
+use crate::results::gaps::Quality;
+use crate::results::percentiles;
+use crate::results::randomness::Randomness;
+use crate::results::stats::OperationStats;
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
@@ -149,7 +149,7 @@ pub(crate) fn sure(goal: &Goal, confidence: &Confidence<'_>, why: &str) -> Findi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::lateness::Lateness;
+    use crate::results::lateness::Lateness;
 
     #[test]
     fn reading_is_reported_beside_the_service_time() {

@@ -1,21 +1,21 @@
 //! Compares two sides, each of one or more runs: which figures differ by more than chance?
 //!
-//! Each figure has a [confidence interval](crate::recorded::confidence) on each side. The interval of the difference
+//! Each figure has a [confidence interval](crate::results::confidence) on each side. The interval of the difference
 //! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If it contains
 //! zero, the comparison shows no difference.
 
 pub(crate) mod demand;
 mod figure;
-pub(crate) mod recording;
 mod side;
+pub(crate) mod stored_run;
 #[cfg(test)]
 mod tests;
 
-use crate::recorded::retained_histograms::Times;
+use crate::results::retained_histograms::Times;
 pub(crate) use figure::{Estimate, Figure};
-use recording::Recording;
 use side::Side;
 use std::fmt::{self, Display, Formatter};
+use stored_run::StoredRun;
 
 /// Times that differ by a smaller share count as equal, because batches store times with two digits.
 const RESOLUTION: f64 = 0.01;
@@ -71,14 +71,14 @@ impl Comparison {
     /// # Errors
     ///
     /// Returns the reason if the runs cannot be compared.
-    pub(crate) fn new(first: &[Recording], second: &[Recording]) -> Result<Comparison, String> {
+    pub(crate) fn new(first: &[StoredRun], second: &[StoredRun]) -> Result<Comparison, String> {
         let all: Vec<_> = first.iter().chain(second).collect();
         all.iter().try_for_each(|other| all[0].is_comparable(other))?;
         if [first, second].into_iter().any(has_one_twice) {
             return Err("one side has the same run twice: name each once".to_owned());
         }
         let runs = [first.len(), second.len()];
-        let told = recording::differences(first, second);
+        let told = stored_run::differences(first, second);
         let sides = [Side::new(first), Side::new(second)];
         let rows = Figure::all().map(|figure| Row::new(figure, &sides)).collect();
         let is_incomplete = all.iter().any(|run| run.incomplete.is_some());
@@ -87,7 +87,7 @@ impl Comparison {
     }
 }
 
-fn has_one_twice(runs: &[Recording]) -> bool {
+fn has_one_twice(runs: &[StoredRun]) -> bool {
     runs.iter().enumerate().any(|(index, run)| runs[..index].iter().any(|other| other.is_same(run)))
 }
 

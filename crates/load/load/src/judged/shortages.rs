@@ -1,7 +1,7 @@
 //! Creates warnings, with advice, about limits of the generator's machine that made requests fail.
 
 use crate::load::shortage::Shortage;
-use crate::recorded::stats::OperationStats;
+use crate::results::stats::OperationStats;
 
 /// Returns a sentence, without a full stop, for each limit that made requests fail.
 pub(crate) fn warnings(stats: &OperationStats) -> Vec<String> {

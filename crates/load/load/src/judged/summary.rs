@@ -8,17 +8,17 @@ use super::verdict::{Evidence, Verdict};
 use crate::console::human::{self, count, float};
 use crate::console::machine::Machine;
 use crate::load::own_times::{OwnTimes, Part};
-use crate::recorded::asked::RunEnd;
-use crate::recorded::confidence::Confidence;
-use crate::recorded::cpu_time::CpuTime;
-use crate::recorded::gaps::Quality;
-use crate::recorded::lateness::Lateness;
-use crate::recorded::machine_cpu::Meanwhile;
-use crate::recorded::over_time::OverTime;
-use crate::recorded::quota::Quota;
-use crate::recorded::randomness::Randomness;
-use crate::recorded::stats::OperationStats;
-use crate::recorded::think_times::ThinkTimes;
+use crate::results::asked::RunEnd;
+use crate::results::confidence::Confidence;
+use crate::results::cpu_time::CpuTime;
+use crate::results::gaps::Quality;
+use crate::results::lateness::Lateness;
+use crate::results::machine_cpu::Meanwhile;
+use crate::results::over_time::OverTime;
+use crate::results::quota::Quota;
+use crate::results::randomness::Randomness;
+use crate::results::stats::OperationStats;
+use crate::results::think_times::ThinkTimes;
 use nanopace::{Ledger, Nanos};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -424,7 +424,7 @@ fn share(part: f64, whole: f64, otherwise: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::asked::AskedLoad;
+    use crate::results::asked::AskedLoad;
     use crate::shown::fixture;
 
     #[test]

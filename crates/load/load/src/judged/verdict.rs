@@ -6,7 +6,7 @@
 //!
 //! Otherwise, the side that caused at least two thirds of the lateness fell behind. The **target** causes the lateness
 //! of slots that wait for a free connection or are held back afterwards; the **generator** causes the rest: see
-//! [`lateness`](crate::recorded::lateness). If at least two thirds of the lateness was waiting for connections that
+//! [`lateness`](crate::results::lateness). If at least two thirds of the lateness was waiting for connections that
 //! were held during think times, the verdict is **think times**: neither side was slow, but there were too few
 //! connections for the think times. If no cause reaches two thirds, the time for which the generator waited for the CPU
 //! while other programs ran is left out, and the rest is judged again. If no cause reaches two thirds of the rest
@@ -20,10 +20,10 @@
 //! is failing**.
 
 use crate::console::human::{float, percent};
-use crate::recorded::lateness::Lateness;
-use crate::recorded::percentiles;
-use crate::recorded::stats::OperationStats;
-use crate::recorded::think_times::HICCUP;
+use crate::results::lateness::Lateness;
+use crate::results::percentiles;
+use crate::results::stats::OperationStats;
+use crate::results::think_times::HICCUP;
 use serde::Serialize;
 use std::time::Duration;
 

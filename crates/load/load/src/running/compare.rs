@@ -5,7 +5,7 @@ use super::fleet::Shown;
 use crate::console::{Output, ResultFile, is_stdout, keep_apart};
 use crate::judged::comparison::Comparison;
 use crate::judged::comparison::demand::Demand;
-use crate::judged::comparison::recording::Recording;
+use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::criteria::Required;
 use crate::judged::summary::Summary;
 use crate::shown::compared;
@@ -76,7 +76,7 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
     keep_apart([("json", json), ("html", html)], inputs)?;
     let read_all =
         |files: &[PathBuf]| files.iter().map(|file| read(file)).collect::<Result<_, _>>();
-    let sides: [anyhow::Result<Vec<Recording>>; 2] = files.map(read_all);
+    let sides: [anyhow::Result<Vec<StoredRun>>; 2] = files.map(read_all);
     let [first, second] = sides;
     let comparison = Comparison::new(&first?, &second?).map_err(|why| anyhow!("{why}"))?;
     let failed: Vec<_> =
@@ -92,7 +92,7 @@ pub(crate) fn perform(args: &CompareArgs) -> anyhow::Result<Shown> {
 
 /// Reads the `--baseline`, if there is one, and rejects it before the run if it clearly cannot be compared with the
 /// run. Returns an error if a requirement about a change is given without a baseline.
-pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
+pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<StoredRun>> {
     let Some(path) = &args.baseline else {
         ensure!(args.demands().next().is_none(), "--fail-if: a change needs a --baseline");
         return Ok(None);
@@ -104,7 +104,7 @@ pub(crate) fn baseline(args: &RunArgs) -> anyhow::Result<Option<Recording>> {
 }
 
 /// Rejects a baseline that cannot be compared with this run.
-fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
+fn check_is_like(baseline: &StoredRun, args: &RunArgs) -> anyhow::Result<()> {
     let settings = serde_json::to_value(&args.settings)?;
     let settings = settings.as_object().context("settings are no object")?;
     // A control server can change the load during the run, and a shard has its own rate.
@@ -117,12 +117,12 @@ fn check_is_like(baseline: &Recording, args: &RunArgs) -> anyhow::Result<()> {
 
 /// Compares a finished run with the baseline. Records in the summary which changes fail the run.
 pub(crate) fn beside<'a>(
-    baseline: &Recording,
+    baseline: &StoredRun,
     demands: impl Iterator<Item = &'a Demand>,
     summary: &mut Summary,
 ) {
     let object = json::Object::<()>::new(summary, None);
-    let this = serde_json::to_value(object).and_then(serde_json::from_value::<Recording>);
+    let this = serde_json::to_value(object).and_then(serde_json::from_value::<StoredRun>);
     let this = this.map_err(|error| error.to_string());
     let beside =
         this.and_then(|this| Comparison::new(slice::from_ref(baseline), slice::from_ref(&this)));
@@ -139,13 +139,13 @@ pub(crate) fn beside<'a>(
 }
 
 /// Reads the results of a run from a file.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Recording> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<StoredRun> {
     let text = fs::read(path);
     let recording = text.map_err(anyhow::Error::from).and_then(|text| recording(&text));
     recording.with_context(|| format!("cannot compare {}", path.display()))
 }
 
-fn recording(text: &[u8]) -> anyhow::Result<Recording> {
+fn recording(text: &[u8]) -> anyhow::Result<StoredRun> {
     let object: Value = serde_json::from_slice(text).context("it is no JSON object")?;
     ensure!(
         object.get("histograms").is_some(),
@@ -153,7 +153,7 @@ fn recording(text: &[u8]) -> anyhow::Result<Recording> {
     );
     check_version(object.get("version").and_then(Value::as_str))?;
     // For a syntax error, the message contains the line.
-    let recording: Recording = serde_json::from_slice(text)?;
+    let recording: StoredRun = serde_json::from_slice(text)?;
     recording.check().map_err(anyhow::Error::msg)?;
     Ok(recording)
 }

@@ -6,13 +6,13 @@ use super::control::Control;
 use super::controller::Controller;
 use super::invitation::Invitation;
 use super::keyboard::Keyboard;
+use super::measuring::steps::StepRecorders;
 use super::member::Member;
 use super::member::part_times::PartTimes;
 use super::message::Message;
 use super::outputs::Outputs;
 #[cfg(feature = "otlp")]
 use super::push::Push;
-use super::recording::steps::StepRecorders;
 use super::setup::Setup;
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;

@@ -20,7 +20,7 @@ use super::workers::length::{Counted, RunLength, Spacing};
 use super::workers::threads;
 use crate::console::unreachable::Unreachable;
 use crate::console::{Output, ResultFile, human, is_stdout};
-use crate::judged::comparison::recording::Recording;
+use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::criteria::{Criterion, Percentile};
 use crate::load::backend::Backend;
 use crate::load::schedule::args::ScheduleArgs;
@@ -74,7 +74,7 @@ pub(crate) struct Setup {
     #[cfg(feature = "otlp")]
     pub(crate) collector: Option<Arc<Collector>>,
     /// The earlier run that this run is compared with, if any.
-    pub(crate) baseline: Option<Recording>,
+    pub(crate) baseline: Option<StoredRun>,
     /// The output for the report and the JSON object.
     pub(crate) output: Output,
     /// The file for the HTML page.

@@ -6,7 +6,7 @@ use super::page::document;
 use super::page::spectrum_chart::{ABOUT, Spectrum, spectra};
 use crate::console::human;
 use crate::judged::comparison::Comparison;
-use crate::recorded::percentiles::Sample;
+use crate::results::percentiles::Sample;
 use maud::{Markup, html};
 use std::path::PathBuf;
 
@@ -45,19 +45,19 @@ fn curves(comparison: &Comparison) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judged::comparison::recording::Recording;
+    use crate::judged::comparison::stored_run::StoredRun;
     use crate::shown::comparison::ComparisonText;
     use crate::shown::fixture::long;
     use crate::shown::json::Object;
     use crate::shown::page::tests::{HOSTILE, cells, xml};
     use roxmltree::Document;
 
-    fn recording(seconds: u64, per_second: u64) -> Recording {
+    fn recording(seconds: u64, per_second: u64) -> StoredRun {
         let object = Object::new(&long(seconds, per_second), None::<()>);
         serde_json::from_value(serde_json::to_value(object).unwrap()).unwrap()
     }
 
-    fn compared(change: impl Fn(&mut Recording)) -> Comparison {
+    fn compared(change: impl Fn(&mut StoredRun)) -> Comparison {
         let first = recording(40, 500);
         let mut second = first.clone();
         change(&mut second);
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_curve_ends_where_there_are_no_more_times() {
         let many = recording(40, 500);
-        let few = Recording { histograms: recording(1, 20).histograms, ..many.clone() };
+        let few = StoredRun { histograms: recording(1, 20).histograms, ..many.clone() };
         let page = page(&Comparison::new(&[many], &[few]).unwrap(), &[]);
         let rows = cells(&page, "spectrum-table");
         let cell = |name: &str| rows.iter().find(|row| row[0] == name).unwrap();

@@ -1,6 +1,6 @@
 //! Defines how confidence intervals are represented in JSON.
 
-use crate::recorded::confidence::{Batched, Confidence, Range};
+use crate::results::confidence::{Batched, Confidence, Range};
 use serde::Serialize;
 
 /// The 95 % confidence intervals of all distributions of times.

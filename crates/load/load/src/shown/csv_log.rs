@@ -1,10 +1,10 @@
 //! Writes the CSV log: one line for the results of each second.
 
 use crate::console::LogFile;
-use crate::recorded::labels::Labelled;
-use crate::recorded::over_time::{Backlog, Interval};
-use crate::recorded::percentiles::at;
-use crate::recorded::stats::OperationStats;
+use crate::results::labels::Labelled;
+use crate::results::over_time::{Backlog, Interval};
+use crate::results::percentiles::at;
+use crate::results::stats::OperationStats;
 use anyhow::Context;
 use hdrhistogram::Histogram;
 use std::path::Path;
@@ -129,9 +129,9 @@ fn cell(times: &Histogram<u64>, quantile: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::labels::tests::ended;
-    use crate::recorded::outcome::Due;
-    use crate::recorded::over_time::Brief;
+    use crate::results::labels::tests::ended;
+    use crate::results::outcome::Due;
+    use crate::results::over_time::Brief;
 
     #[test]
     fn every_line_has_the_columns_of_the_head() {

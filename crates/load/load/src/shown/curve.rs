@@ -3,7 +3,7 @@
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
 use crate::judged::verdict::Verdict;
-use crate::recorded::percentiles::{Sample, at};
+use crate::results::percentiles::{Sample, at};
 use std::fmt::{self, Display, Formatter};
 use std::iter;
 use std::time::Duration;

@@ -10,8 +10,8 @@ use crate::console::human::{self, count, float, percent};
 use crate::judged::checks::Finding;
 use crate::judged::summary::Summary;
 use crate::load::details::Traffic;
-use crate::recorded::percentiles::Sample;
-use crate::recorded::stats::{OperationStats, SetUps};
+use crate::results::percentiles::Sample;
+use crate::results::stats::{OperationStats, SetUps};
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 

@@ -1,7 +1,7 @@
 //! Writes the interval log of HDR histograms, which other tools can read.
 
 use crate::console::LogFile;
-use crate::recorded::stats::OperationStats;
+use crate::results::stats::OperationStats;
 use anyhow::Context;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};

@@ -3,9 +3,9 @@
 use super::times::{AT_LEAST, NONE};
 use crate::console::human;
 use crate::load::details::Traffic;
-use crate::recorded::labels::Labelled;
-use crate::recorded::percentiles::{Percentiles, Sample};
-use crate::recorded::stats::OperationStats;
+use crate::results::labels::Labelled;
+use crate::results::percentiles::{Percentiles, Sample};
+use crate::results::stats::OperationStats;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -78,7 +78,7 @@ impl LabelObject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::labels::tests::ended;
+    use crate::results::labels::tests::ended;
 
     #[test]
     fn a_label_is_one_line_whatever_is_in_it() {

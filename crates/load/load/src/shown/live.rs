@@ -6,7 +6,7 @@ use super::screen::Screen;
 use super::snapshot::Snapshot;
 use super::status::{self, Status};
 use crate::console::Progress;
-use crate::recorded::over_time::OverTime;
+use crate::results::over_time::OverTime;
 use std::sync::Arc;
 
 /// The kind of display of a run in progress.

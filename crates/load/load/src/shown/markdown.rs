@@ -4,8 +4,8 @@ use super::times::{AT_LEAST, Cell, NONE};
 use crate::console::human;
 use crate::judged::criteria::Required;
 use crate::judged::summary::Summary;
-use crate::recorded::percentiles::Sample;
-use crate::recorded::stats::OperationStats;
+use crate::results::percentiles::Sample;
+use crate::results::stats::OperationStats;
 use std::fmt::{self, Display, Formatter};
 
 /// The percentiles that the summary contains.
@@ -98,7 +98,7 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::load::kind::FailureKind;
-    use crate::recorded::labels::tests::ended;
+    use crate::results::labels::tests::ended;
     use crate::shown::fixture::long;
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};

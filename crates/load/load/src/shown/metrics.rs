@@ -9,7 +9,7 @@ pub(crate) mod text;
 use super::snapshot::{Phase, Snapshot};
 use crate::console::human::float;
 use crate::load::kind::{self, FailureKind};
-use crate::recorded::tally::{Buckets, LabelTally, Tally};
+use crate::results::tally::{Buckets, LabelTally, Tally};
 use std::collections::BTreeMap;
 
 /// The metrics with one name. If there are several, they have different labels.
@@ -255,8 +255,8 @@ fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::labels::tests::ended;
-    use crate::recorded::stats::OperationStats;
+    use crate::results::labels::tests::ended;
+    use crate::results::stats::OperationStats;
 
     #[test]
     fn the_number_of_labels_has_a_bound() {

@@ -3,7 +3,7 @@
 use super::times::{AT_LEAST, NONE, POINTS};
 use crate::console::human;
 use crate::load::own_times::{OwnTimes, counters, timed};
-use crate::recorded::percentiles::Sample;
+use crate::results::percentiles::Sample;
 use std::fmt::{self, Display, Formatter};
 
 /// Displays one column for each distribution of times. Displays nothing without distributions.

@@ -2,8 +2,8 @@
 
 use super::times::{AT_LEAST, NONE};
 use crate::console::human::{self, float};
-use crate::recorded::nodes::tellings::Done;
-use crate::recorded::stats::OperationStats;
+use crate::results::nodes::tellings::Done;
+use crate::results::stats::OperationStats;
 use nanopace::Shape;
 use std::fmt::{self, Display, Formatter};
 

@@ -26,10 +26,10 @@ use crate::judged::advice::advice;
 use crate::judged::headline::{Grade, Headline};
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
-use crate::recorded::confidence::Confidence;
-use crate::recorded::over_time::OverTime;
-use crate::recorded::percentiles::Sample;
-use crate::recorded::stats::OperationStats;
+use crate::results::confidence::Confidence;
+use crate::results::over_time::OverTime;
+use crate::results::percentiles::Sample;
+use crate::results::stats::OperationStats;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use over_time::Times;
 

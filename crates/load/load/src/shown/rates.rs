@@ -1,7 +1,7 @@
 //! Writes a table of the requested and the achieved rate over time, with bars.
 
 use crate::console::human;
-use crate::recorded::over_time::OverTime;
+use crate::results::over_time::OverTime;
 use std::fmt::{self, Display, Formatter};
 
 /// The maximum number of lines of the table.
@@ -51,7 +51,7 @@ fn length(part: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::over_time::tests::over_time;
+    use crate::results::over_time::tests::over_time;
 
     #[test]
     fn a_table_shows_the_missing_part_of_the_rate() {

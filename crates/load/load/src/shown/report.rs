@@ -12,7 +12,7 @@ use crate::judged::advice::advice;
 use crate::judged::criteria::Required;
 use crate::judged::headline::{Headline, cautions};
 use crate::judged::summary::Summary;
-use crate::recorded::stats::OperationStats;
+use crate::results::stats::OperationStats;
 use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 

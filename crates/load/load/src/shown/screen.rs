@@ -21,7 +21,7 @@ use super::keys::Prompt;
 use super::run_title::RunTitle;
 use super::snapshot::Snapshot;
 use crate::console::{alternate, panics};
-use crate::recorded::over_time::OverTime;
+use crate::results::over_time::OverTime;
 use crossterm::terminal;
 use grid::Grid;
 use picture::{Picture, Span};

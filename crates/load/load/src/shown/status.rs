@@ -3,7 +3,7 @@
 use super::run_title::RunTitle;
 use super::snapshot::{Phase, Snapshot};
 use crate::console::{Progress, human};
-use crate::recorded::percentiles;
+use crate::results::percentiles;
 use hdrhistogram::Histogram;
 use std::fmt;
 

@@ -3,8 +3,8 @@
 use crate::console::human::{self, float};
 use crate::judged::summary::Summary;
 use crate::load::own_times;
-use crate::recorded::confidence::{Batched, Confidence};
-use crate::recorded::percentiles::{self, Sample};
+use crate::results::confidence::{Batched, Confidence};
+use crate::results::percentiles::{self, Sample};
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
@@ -145,8 +145,8 @@ impl Display for TimesTable<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::over_time::OverTime;
-    use crate::recorded::stats::OperationStats;
+    use crate::results::over_time::OverTime;
+    use crate::results::stats::OperationStats;
     use crate::shown::fixture::{empty, long};
 
     #[test]

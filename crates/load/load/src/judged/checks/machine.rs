@@ -4,8 +4,8 @@ use super::Finding;
 use crate::console::human;
 use crate::console::human::{count, float, percent};
 use crate::judged::criteria::Percentile;
-use crate::recorded::machine_cpu::Meanwhile;
-use crate::recorded::quota::Quota;
+use crate::results::machine_cpu::Meanwhile;
+use crate::results::quota::Quota;
 
 /// The share of stolen time that is always reported. A smaller share is reported if it may explain all times beyond
 /// the reported percentile.

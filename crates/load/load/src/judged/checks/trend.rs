@@ -3,7 +3,7 @@
 //! the value that it reaches by chance. (This is Page's test with the distribution of a Brownian bridge. The standard
 //! deviation is estimated separately for the parts before and after the change.)
 
-use crate::recorded::confidence::{self, Batched, Share};
+use crate::results::confidence::{self, Batched, Share};
 use hdrhistogram::Histogram;
 
 /// The minimum number of batches for which a change is reported.
@@ -68,7 +68,7 @@ pub(crate) fn medians(times: &Batched<'_>, split: usize) -> [u64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::confidence::simulated::Queue;
+    use crate::results::confidence::simulated::Queue;
 
     #[test]
     fn a_hundredth_of_the_runs_that_do_not_change_is_said_to_at_most() {
@@ -91,7 +91,7 @@ mod tests {
         let mut all = first.all.clone();
         all += &second.all;
         let batches: Vec<_> = first.batches[20..].iter().chain(&second.batches[..20]).collect();
-        let both = Batched { sample: crate::recorded::percentiles::Sample::exact(&all), batches };
+        let both = Batched { sample: crate::results::percentiles::Sample::exact(&all), batches };
         let split = change(&both).unwrap();
         assert!((18..=22).contains(&split), "{split}");
         let [before, after] = medians(&both, split);

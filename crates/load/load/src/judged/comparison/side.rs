@@ -1,11 +1,11 @@
 //! Adds up one side of a comparison: one or more runs of the same load.
 
 use super::figure::{Estimate, Figure};
-use super::recording::Recording;
+use super::stored_run::StoredRun;
 use crate::console::human::float;
-use crate::recorded::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
-use crate::recorded::percentiles::{Sample, quantile};
-use crate::recorded::retained_histograms::{Batch, Times};
+use crate::results::confidence::{self, Batched, LEAST_BATCHES, Range, Share, Z};
+use crate::results::percentiles::{Sample, quantile};
+use crate::results::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
@@ -26,13 +26,13 @@ enum Parts {
 /// One side of a comparison: its runs, and the sum of their times.
 #[derive(Debug)]
 pub(crate) struct Side<'run> {
-    runs: &'run [Recording],
+    runs: &'run [StoredRun],
     sum: Times,
 }
 
 impl<'run> Side<'run> {
     /// Creates a side from at least one run.
-    pub(crate) fn new(runs: &'run [Recording]) -> Side<'run> {
+    pub(crate) fn new(runs: &'run [StoredRun]) -> Side<'run> {
         let mut sum = runs[0].histograms.all.clone();
         for run in &runs[1..] {
             sum.service += &run.histograms.all.service;
@@ -100,7 +100,7 @@ impl<'run> Side<'run> {
 
     /// Returns the result of `share` for each part.
     fn shares(&self, parts: Parts, share: impl Fn(&Batch) -> Share) -> Vec<Share> {
-        let run = |run: &Recording| {
+        let run = |run: &StoredRun| {
             let shares: Vec<_> = run.histograms.batches.iter().map(&share).collect();
             confidence::whole(&shares)
         };

@@ -3,8 +3,8 @@
 use super::demand::Demand;
 use super::*;
 use crate::console::machine::Machine;
-use crate::recorded::confidence::simulated::Queue;
-use crate::recorded::retained_histograms::{Batch, Times};
+use crate::results::confidence::simulated::Queue;
+use crate::results::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -14,10 +14,10 @@ fn queue(slower: f64) -> Queue {
     Queue { slower, ..Queue::new(0.5 / slower) }
 }
 
-fn recording(queue: Queue, requests: f64, seed: u64) -> Recording {
+fn recording(queue: Queue, requests: f64, seed: u64) -> StoredRun {
     let histograms = queue.run(requests, seed).kept();
     let sum = |of: fn(&Batch) -> u64| histograms.batches.iter().map(of).sum();
-    Recording {
+    StoredRun {
         url: "http://127.0.0.1/".to_owned(),
         start: format!("2026-11-26T12:00:00.{seed:03}Z"),
         started: sum(|batch| batch.started),
@@ -83,7 +83,7 @@ fn a_percentile_names_the_rank_that_its_decimals_say() {
     assert_eq!(told.total_cmp(&999.0), Ordering::Equal, "{told}");
 }
 
-fn compared(first: &Recording, second: &Recording) -> Comparison {
+fn compared(first: &StoredRun, second: &StoredRun) -> Comparison {
     Comparison::new(slice::from_ref(first), slice::from_ref(second)).unwrap()
 }
 
@@ -115,7 +115,7 @@ fn a_difference_beyond_chance_fails_the_change_that_names_it() {
 #[test]
 fn other_loads_are_refused_and_other_differences_are_reported() {
     let first = recording(queue(1.0), 2_000.0, 1);
-    let with = |change: fn(&mut Recording)| {
+    let with = |change: fn(&mut StoredRun)| {
         let mut second = first.clone();
         change(&mut second);
         Comparison::new(slice::from_ref(&first), &[second]).map(|comparison| comparison.told)
@@ -148,8 +148,8 @@ fn runs_that_end_with_their_requests_may_differ_in_length() {
         let mut first = recording(queue(1.0), 2_000.0, 1);
         let counted = Value::clone(&value);
         first.settings.insert(name.to_owned(), counted);
-        let mut second = Recording { duration_seconds: 9.0, ..first.clone() };
-        let compared = |second: &Recording| {
+        let mut second = StoredRun { duration_seconds: 9.0, ..first.clone() };
+        let compared = |second: &StoredRun| {
             Comparison::new(slice::from_ref(&first), slice::from_ref(second)).is_ok()
         };
         assert!(compared(&second), "{name}");
@@ -173,7 +173,7 @@ fn a_run_counts_once_on_a_side() {
 fn the_sum_of_batches_is_the_run() {
     let run = recording(queue(1.0), 2_000.0, 1);
     assert_eq!(run.check(), Ok(()));
-    let edits: [fn(&mut Recording); 6] = [
+    let edits: [fn(&mut StoredRun); 6] = [
         |run| run.histograms.batches[0].started = u64::MAX,
         |run| run.histograms.batches[0].failed += 1,
         |run| run.histograms.batches.truncate(3),
@@ -205,20 +205,20 @@ fn secrets_are_reported_as_different_and_not_shown() {
 fn closed_loops_are_compared_whatever_rate_they_came_to() {
     let mut first = recording(queue(1.0), 2_000.0, 1);
     first.settings.insert("rate".to_owned(), "max".into());
-    let second = Recording { target_rate: first.target_rate * 9.0, ..first.clone() };
+    let second = StoredRun { target_rate: first.target_rate * 9.0, ..first.clone() };
     assert!(Comparison::new(&[first], &[second]).is_ok());
 }
 
 #[test]
 fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     let first = recording(queue(1.0), 20_000.0, 1);
-    let second = Recording { incomplete: Some("cut short".to_owned()), ..first.clone() };
+    let second = StoredRun { incomplete: Some("cut short".to_owned()), ..first.clone() };
     let demand: Demand = "p50 response slower by 5%".parse().unwrap();
     assert_eq!(demand.check(&compared(&first, &first)), None);
     for [first, second] in [[&first, &second], [&second, &first]] {
         assert!(demand.check(&compared(first, second)).unwrap().contains("is unknown"));
     }
-    let slower = Recording { histograms: queue(1.04).run(20_000.0, 2).kept(), ..second };
+    let slower = StoredRun { histograms: queue(1.04).run(20_000.0, 2).kept(), ..second };
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
@@ -229,7 +229,7 @@ fn the_variance_between_runs_counts_from_three_runs_on() {
         let runs = (seed..).zip(slower);
         runs.map(|(seed, slower)| recording(queue(slower), 20_000.0, seed)).collect::<Vec<_>>()
     };
-    let word = |first: &[Recording], second: &[Recording]| {
+    let word = |first: &[StoredRun], second: &[StoredRun]| {
         let rows = Comparison::new(first, second).unwrap().rows;
         rows.iter().find(|row| row.figure == Figure::Response(50.0)).unwrap().word
     };

@@ -1,7 +1,7 @@
 //! Defines the goal of a run that continues until the confidence interval of a percentile is narrow enough.
 
 use super::Criterion;
-use crate::recorded::confidence::Confidence;
+use crate::results::confidence::Confidence;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
@@ -56,9 +56,9 @@ impl Display for Goal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::confidence::simulated::Queue;
-    use crate::recorded::over_time::OverTime;
-    use crate::recorded::stats::OperationStats;
+    use crate::results::confidence::simulated::Queue;
+    use crate::results::over_time::OverTime;
+    use crate::results::stats::OperationStats;
 
     fn goal(text: &str) -> Goal {
         text.parse().unwrap()

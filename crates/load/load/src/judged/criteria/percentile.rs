@@ -3,7 +3,7 @@
 use super::Criterion;
 use super::figure::{Figure, Statistic};
 use super::times::Times;
-use crate::recorded::percentiles::quantile;
+use crate::results::percentiles::quantile;
 use std::fmt::{self, Display, Formatter};
 
 /// A percentile from 0 to 100.

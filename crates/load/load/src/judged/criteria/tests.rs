@@ -1,13 +1,13 @@
 //! Tests how requirements are parsed and checked.
 
 use super::*;
-use crate::recorded::confidence::Confidence;
-use crate::recorded::labels::Labels;
-use crate::recorded::labels::tests::ended;
-use crate::recorded::outcome::Due;
-use crate::recorded::over_time::{Backlog, Brief, Interval};
-use crate::recorded::percentiles::Sample;
-use crate::recorded::stats::OperationStats;
+use crate::results::confidence::Confidence;
+use crate::results::labels::Labels;
+use crate::results::labels::tests::ended;
+use crate::results::outcome::Due;
+use crate::results::over_time::{Backlog, Brief, Interval};
+use crate::results::percentiles::Sample;
+use crate::results::stats::OperationStats;
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
 

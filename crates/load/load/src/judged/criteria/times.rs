@@ -2,7 +2,7 @@
 
 use super::words::{look_up, name_of};
 use crate::load::own_times::Part;
-use crate::recorded::confidence::{Batched, Confidence};
+use crate::results::confidence::{Batched, Confidence};
 use std::fmt::{self, Display, Formatter};
 
 /// A distribution of times that a criterion can name.
@@ -73,7 +73,7 @@ mod tests {
     use crate::judged::criteria::Figures;
     use crate::judged::criteria::tests::{nothing, read, times};
     use crate::load::own_times::{OwnTimes, Part};
-    use crate::recorded::stats::OperationStats;
+    use crate::results::stats::OperationStats;
 
     #[test]
     fn parts_of_answers_have_times_if_they_were_taken() {

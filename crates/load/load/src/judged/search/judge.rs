@@ -6,7 +6,7 @@ use crate::judged::shortages;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::kind;
-use crate::recorded::percentiles::{self, Percentiles};
+use crate::results::percentiles::{self, Percentiles};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -229,9 +229,9 @@ pub(crate) mod tests {
     use crate::console::machine::Machine;
     use crate::judged::checks::Finding;
     use crate::judged::summary::Title;
-    use crate::recorded::lateness::Lateness;
-    use crate::recorded::over_time::OverTime;
-    use crate::recorded::stats::OperationStats;
+    use crate::results::lateness::Lateness;
+    use crate::results::over_time::OverTime;
+    use crate::results::stats::OperationStats;
     use nanopace::{Pacer, Rate};
     use std::time::SystemTime;
 

@@ -1,7 +1,7 @@
 //! Defines the state of a run as a JSON object.
 
 use crate::load::kind;
-use crate::recorded::percentiles::Percentiles;
+use crate::results::percentiles::Percentiles;
 use crate::shown::json::Ledger;
 use crate::shown::metrics;
 use crate::shown::snapshot::Snapshot;

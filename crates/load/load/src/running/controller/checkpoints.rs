@@ -1,7 +1,7 @@
 //! Defines checkpoints of a run: its counts at a point in time. Intervals are differences between two checkpoints.
 
 use super::run_state::RunState;
-use crate::recorded::cpu_time::CpuTime;
+use crate::results::cpu_time::CpuTime;
 use nanopace::Nanos;
 use std::time::Duration;
 

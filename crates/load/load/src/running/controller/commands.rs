@@ -3,7 +3,7 @@
 use super::run_state::RunState;
 use crate::console::human::four_digits;
 use crate::load::action::{Action, Refusal};
-use crate::running::recording::collector::Collector;
+use crate::running::measuring::collector::Collector;
 use nanopace::{Pacer, Rate, Shape};
 
 /// Performs the commands on a run.

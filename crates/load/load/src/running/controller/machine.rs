@@ -1,7 +1,7 @@
 //! Reads the CPU use of the machine and the CPU quotas of the program from the system.
 
-use crate::recorded::machine_cpu::{MachineCpu, Meanwhile};
-use crate::recorded::quota::{self, Quota};
+use crate::results::machine_cpu::{MachineCpu, Meanwhile};
+use crate::results::quota::{self, Quota};
 use std::fs;
 
 /// The readings of the machine's CPU use and of the program's CPU quotas at one point in time.

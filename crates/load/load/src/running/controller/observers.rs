@@ -1,7 +1,7 @@
 //! Connects a run to its observers (the terminal and programs), and handles the keys that are pressed.
 
 use crate::load::action::Action;
-use crate::recorded::over_time::OverTime;
+use crate::results::over_time::OverTime;
 use crate::shown::keys::Prompt;
 use crate::shown::live::Live;
 use crate::shown::snapshot::Snapshot;

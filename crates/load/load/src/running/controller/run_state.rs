@@ -1,8 +1,8 @@
 //! Holds the state of a run whose schedule has started. All parts of the controller share this state.
 
 use crate::console::human::float;
-use crate::recorded::lateness::Lateness;
-use crate::recorded::over_time::Backlog;
+use crate::results::lateness::Lateness;
+use crate::results::over_time::Backlog;
 use crate::running::member::Member;
 use crate::running::workers::shared::RunShared;
 use crate::running::workers::span::RunSpan;

@@ -3,8 +3,8 @@
 
 use crate::console::human;
 use crate::judged::whole;
-use crate::recorded::nodes::tellings::{Done, Tellings};
-use crate::recorded::stats::OperationStats;
+use crate::results::nodes::tellings::{Done, Tellings};
+use crate::results::stats::OperationStats;
 use crate::running::member::address::RunAddress;
 use crate::shown::fleet::status::Status;
 use crate::shown::pace::Pace;

@@ -1,7 +1,7 @@
 //! Shows the figures of the whole fleet on a node.
 
 use super::address::RunAddress;
-use crate::recorded::nodes::tellings::Tellings;
+use crate::results::nodes::tellings::Tellings;
 use crate::shown::pace::Pace;
 use nanopace::Shape;
 use nanopace_fleet::{Control, FleetError};

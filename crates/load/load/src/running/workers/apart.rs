@@ -4,7 +4,7 @@ use super::any_backend::AnyBackend;
 use super::guarded::timed_out;
 use crate::load::kind::FailureKind;
 use crate::load::target::Failure;
-use crate::recorded::last_poll::STUCK;
+use crate::results::last_poll::STUCK;
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
-use crate::running::recording::recorder::Recorder;
+use crate::running::measuring::recorder::Recorder;
 use nanopace::Pacer;
 use std::sync::Arc;
 use std::time::Duration;

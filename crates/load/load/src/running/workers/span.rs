@@ -3,7 +3,7 @@
 use super::length::{Counted, RunLength, Spacing};
 use super::slots::Slots;
 use crate::console::human;
-use crate::recorded::asked::{AskedLoad, RunEnd};
+use crate::results::asked::{AskedLoad, RunEnd};
 use crate::running::message::Message;
 use nanopace::{Grant, Ledger, Nanos, Pacer};
 use std::iter;

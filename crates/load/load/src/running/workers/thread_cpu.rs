@@ -1,6 +1,6 @@
 //! Reads the CPU time of threads from the operating system.
 
-use crate::recorded::cpu_time::CpuTime;
+use crate::results::cpu_time::CpuTime;
 use std::fs::File;
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -77,7 +77,7 @@ fn parse_schedstat(text: &str) -> Option<CpuTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::cpu_time::sum;
+    use crate::results::cpu_time::sum;
 
     #[test]
     fn reads_the_first_two_fields() {

@@ -3,7 +3,7 @@
 use super::account::AccountObject;
 use crate::judged::verdict::Verdict;
 use crate::judged::whole::Whole;
-use crate::recorded::confidence::Confidence;
+use crate::results::confidence::Confidence;
 use crate::shown::json::{IntervalObject, OwnTimesObject, ResultsObject};
 use serde::Serialize;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use crate::console::human;
 use crate::judged::whole::Whole;
-use crate::recorded::stats::OperationStats;
+use crate::results::stats::OperationStats;
 use crate::shown::fleet::account::clock_steps;
 use crate::shown::page::facts::{self, bad_figure, figure, rows, shares};
 use crate::shown::page::labels;

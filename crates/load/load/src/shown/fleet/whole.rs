@@ -4,7 +4,7 @@ use super::account::AccountText;
 use crate::console::human;
 use crate::judged::shortages;
 use crate::judged::whole::{Told, Whole};
-use crate::recorded::confidence::Confidence;
+use crate::results::confidence::Confidence;
 use crate::shown::labels::LabelLines;
 use crate::shown::own_times::{OwnTable, counter_line};
 use crate::shown::report::{MissedLines, errors, requests};

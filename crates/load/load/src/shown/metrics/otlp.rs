@@ -2,7 +2,7 @@
 
 use super::{Data, Family, Point, Unit};
 use crate::console::human::float;
-use crate::recorded::tally::{BOUNDS_NS, Buckets};
+use crate::results::tally::{BOUNDS_NS, Buckets};
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};

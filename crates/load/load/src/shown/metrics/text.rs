@@ -5,7 +5,7 @@
 
 use super::{Data, Family, Point, Unit, families};
 use crate::console::human::float;
-use crate::recorded::tally::{BOUNDS_NS, Buckets};
+use crate::results::tally::{BOUNDS_NS, Buckets};
 use crate::shown::snapshot::Snapshot;
 use std::fmt::Display;
 use std::iter::{once, zip};

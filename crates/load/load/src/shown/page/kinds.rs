@@ -3,8 +3,8 @@
 use super::chart::{Chart, key, key_at_least, line, upward};
 use super::over_time::{HEIGHT, Times, log_axis};
 use crate::console::axis::LogTimeAxis;
-use crate::recorded::over_time::Interval;
-use crate::recorded::percentiles::Sample;
+use crate::results::over_time::Interval;
+use crate::results::percentiles::Sample;
 use maud::{Markup, html};
 
 /// The percentiles that the charts show, with the styles of their lines.

@@ -2,9 +2,9 @@
 
 use super::numbers::{count, time};
 use crate::console::human;
-use crate::recorded::labels::Labelled;
-use crate::recorded::percentiles::Sample;
-use crate::recorded::stats::OperationStats;
+use crate::results::labels::Labelled;
+use crate::results::percentiles::Sample;
+use crate::results::stats::OperationStats;
 use maud::{Markup, html};
 
 const POINTS: [(&str, f64); 3] = [("p50", 0.5), ("p99", 0.99), ("max", 1.0)];

@@ -4,8 +4,8 @@ use super::chart::{Chart, key, line};
 use super::numbers::count;
 use super::over_time::{RateAxis, Times};
 use crate::console::human::float;
-use crate::recorded::outcome::Ending;
-use crate::recorded::over_time::Interval;
+use crate::results::outcome::Ending;
+use crate::results::over_time::Interval;
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -81,8 +81,8 @@ fn series(intervals: &[Interval]) -> Vec<Series> {
 mod tests {
     use super::*;
     use crate::load::kind::FailureKind;
-    use crate::recorded::outcome::Outcome;
-    use crate::recorded::over_time::tests::over_time;
+    use crate::results::outcome::Outcome;
+    use crate::results::over_time::tests::over_time;
     use nanopace::Nanos;
     use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Formats numbers for the page.
 
-use crate::recorded::percentiles::Sample;
+use crate::results::percentiles::Sample;
 
 /// The sign for a time that was not measured.
 pub(crate) const NONE: &str = "–";

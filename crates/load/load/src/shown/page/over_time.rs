@@ -5,7 +5,7 @@ use super::numbers::count;
 use super::silence::{Silence, silences};
 use crate::console::axis::{LogTimeAxis, TimeAxis, ValueAxis, round_count};
 use crate::console::human;
-use crate::recorded::over_time::{Interval, OverTime};
+use crate::results::over_time::{Interval, OverTime};
 use hdrhistogram::Histogram;
 use maud::{Markup, html};
 use std::time::Duration;
@@ -192,7 +192,7 @@ impl RateAxis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::over_time::tests::over_time;
+    use crate::results::over_time::tests::over_time;
 
     #[test]
     fn a_very_short_interval_belongs_to_its_neighbour() {

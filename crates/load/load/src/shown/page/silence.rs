@@ -1,6 +1,6 @@
 //! Finds the spans of time in which no response arrived although responses were awaited.
 
-use crate::recorded::over_time::Interval;
+use crate::results::over_time::Interval;
 use std::time::Duration;
 
 /// The minimum number of requests in a silence. With fewer requests, the lack of responses can be chance.
@@ -38,7 +38,7 @@ pub(crate) fn silences(intervals: &[Interval]) -> Vec<Silence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::over_time::tests::over_time;
+    use crate::results::over_time::tests::over_time;
 
     /// Returns the silences of a run. Each second is given by its numbers of requests that started, that received a
     /// response, and that timed out.

@@ -3,12 +3,12 @@
 use super::html;
 use crate::console::human;
 use crate::judged::comparison::Comparison;
-use crate::judged::comparison::recording::Recording;
+use crate::judged::comparison::stored_run::StoredRun;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
-use crate::recorded::labels::tests::ended;
-use crate::recorded::lateness::Lateness;
-use crate::recorded::percentiles::Sample;
+use crate::results::labels::tests::ended;
+use crate::results::lateness::Lateness;
+use crate::results::percentiles::Sample;
 use crate::shown::comparison::ComparisonText;
 use crate::shown::fixture::{empty, long};
 use crate::shown::json::Object;
@@ -50,7 +50,7 @@ fn all() -> Vec<(&'static str, Summary)> {
 /// Compares a run with itself. Adds another difference whose text contains markup.
 fn comparison() -> Comparison {
     let json = serde_json::to_string(&Object::new(&long(40, 500), None::<()>)).unwrap();
-    let [first, second] = [(); 2].map(|()| [serde_json::from_str::<Recording>(&json).unwrap()]);
+    let [first, second] = [(); 2].map(|()| [serde_json::from_str::<StoredRun>(&json).unwrap()]);
     let comparison = Comparison::new(&first, &second).unwrap();
     Comparison { told: vec![HOSTILE.to_owned()], ..comparison }
 }

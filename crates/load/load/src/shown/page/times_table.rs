@@ -4,8 +4,8 @@ use super::kinds::{KINDS, POINTS};
 use super::numbers::{count, time};
 use super::over_time::{TABLE, Times};
 use crate::console::human;
-use crate::recorded::outcome::Ending;
-use crate::recorded::over_time::Interval;
+use crate::results::outcome::Ending;
+use crate::results::over_time::Interval;
 use maud::{Markup, html};
 use std::time::Duration;
 

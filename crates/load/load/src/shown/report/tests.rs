@@ -8,7 +8,7 @@ use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict;
 use crate::load::kind::FailureKind;
 use crate::load::own_times::{Name, OwnTimes, Part};
-use crate::recorded::labels::tests::ended;
+use crate::results::labels::tests::ended;
 use crate::shown::fixture::{empty, long};
 use hdrhistogram::Histogram;
 use proptest::collection::vec;

@@ -3,7 +3,7 @@
 use super::grid::{Grid, Rect, Text, plain};
 use super::outcomes::endings;
 use crate::console::human::{self, float};
-use crate::recorded::tally::{LabelTally, Tally};
+use crate::results::tally::{LabelTally, Tally};
 use crate::shown::times::NONE;
 use crossterm::style::Stylize;
 

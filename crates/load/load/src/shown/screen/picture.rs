@@ -1,7 +1,7 @@
 //! Defines a picture: everything that the view shows at one moment.
 
 use crate::console::human;
-use crate::recorded::over_time::{Interval, OverTime};
+use crate::results::over_time::{Interval, OverTime};
 use crate::shown::keys::Prompt;
 use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::Snapshot;
@@ -80,7 +80,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::over_time::tests::over_time;
+    use crate::results::over_time::tests::over_time;
 
     fn spans(count: u64, asked: f64) -> Vec<Span> {
         Span::all(&over_time((0..count).map(|at| (at * 250, at * 250 + 250, asked, 2))))

@@ -1,8 +1,8 @@
 //! Draws the percentiles of wait, service and response times.
 
 use super::grid::{Grid, Rect, plain};
-use crate::recorded::over_time::Brief;
-use crate::recorded::percentiles::Sample;
+use crate::results::over_time::Brief;
+use crate::results::percentiles::Sample;
 use crate::shown::times::{AT_LEAST, NONE};
 use crossterm::style::Stylize;
 

@@ -5,7 +5,7 @@ use crate::console::human::float;
 use crate::judged::summary::Summary;
 use crate::judged::verdict::Verdict::{GeneratorBehind, OnSchedule, TargetBehind};
 use crate::load::action::{Action, Refusal};
-use crate::recorded::over_time::Interval;
+use crate::results::over_time::Interval;
 use nanopace::{Ledger, Rate};
 use proptest::prelude::*;
 use std::time::Duration;

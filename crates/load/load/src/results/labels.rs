@@ -137,7 +137,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::load::details::Details;
     use crate::load::kind::FailureKind;
-    use crate::recorded::operation::Answer;
+    use crate::results::operation::Answer;
     use nanopace::Nanos;
 
     /// Returns an operation with this label that took `ms` milliseconds.

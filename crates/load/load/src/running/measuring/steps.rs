@@ -3,7 +3,7 @@
 use super::recorder::Recorder;
 use crate::load::backend::Steps;
 use crate::load::target::{Done, Failure, Slot};
-use crate::recorded::operation::{Answer, Operation};
+use crate::results::operation::{Answer, Operation};
 use nanopace::Nanos;
 use std::iter;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Steps for StepRecorders {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::stats::OperationStats;
+    use crate::results::stats::OperationStats;
     use nanopace::{Pacer, Rate};
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::console::machine::Machine;
 use crate::console::secret::public;
-use crate::recorded::retained_histograms::{Batch, RetainedHistograms, Times};
+use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -46,7 +46,7 @@ const ASIDE: [&str; 29] = [
 
 /// The data of a run that a comparison needs.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Recording {
+pub(crate) struct StoredRun {
     pub(crate) url: String,
     /// The time at which the run started.
     pub(crate) start: String,
@@ -68,7 +68,7 @@ pub(crate) struct Recording {
     pub(crate) histograms: RetainedHistograms,
 }
 
-impl Recording {
+impl StoredRun {
     /// Checks the values. Returns an error that names the first invalid field.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_time = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
@@ -123,12 +123,12 @@ impl Recording {
     }
 
     /// Returns whether both recordings are of the same run, even if their files have different names.
-    pub(crate) fn is_same(&self, other: &Recording) -> bool {
+    pub(crate) fn is_same(&self, other: &StoredRun) -> bool {
         self.start == other.start && self.histograms.all.response == other.histograms.all.response
     }
 
     /// Returns an error with the reason if the two runs cannot be compared.
-    pub(crate) fn is_comparable(&self, other: &Recording) -> Result<(), String> {
+    pub(crate) fn is_comparable(&self, other: &StoredRun) -> Result<(), String> {
         self.is_like(&other.settings, Some(other.target_rate), Some(other.duration_seconds))
     }
 
@@ -195,19 +195,19 @@ fn public_value(name: &str, value: &Value) -> Value {
 }
 
 /// Describes other differences between the two sides.
-pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<String> {
-    let of = |runs: &[Recording], text: &dyn Fn(&Recording) -> String| {
+pub(crate) fn differences(first: &[StoredRun], second: &[StoredRun]) -> Vec<String> {
+    let of = |runs: &[StoredRun], text: &dyn Fn(&StoredRun) -> String| {
         let mut texts = BTreeSet::new();
         texts.extend(runs.iter().map(text));
         texts.into_iter().collect::<Vec<_>>().join(", ")
     };
-    let differ = |text: &dyn Fn(&Recording) -> String| of(first, text) != of(second, text);
-    let tell = |what: &str, text: &dyn Fn(&Recording) -> String| {
+    let differ = |text: &dyn Fn(&StoredRun) -> String| of(first, text) != of(second, text);
+    let tell = |what: &str, text: &dyn Fn(&StoredRun) -> String| {
         format!("{what}: {} and {}", of(first, text), of(second, text))
     };
     let told =
-        |what: &str, text: &dyn Fn(&Recording) -> String| differ(text).then(|| tell(what, text));
-    let machine = |run: &Recording| {
+        |what: &str, text: &dyn Fn(&StoredRun) -> String| differ(text).then(|| tell(what, text));
+    let machine = |run: &StoredRun| {
         let Machine { cores, system, processor } = &run.machine;
         format!("{cores} cores, {system}, {}", processor.as_deref().unwrap_or("unknown"))
     };
@@ -220,8 +220,8 @@ pub(crate) fn differences(first: &[Recording], second: &[Recording]) -> Vec<Stri
             .then(|| tell(&format!("--{name}"), &|run| run.public_setting(name)))
     };
     let settings = settings.into_iter().map(setting);
-    let scenario = |run: &Recording| run.scenario_hash.clone().unwrap_or_else(|| "none".to_owned());
-    let incomplete = |run: &Recording| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
+    let scenario = |run: &StoredRun| run.scenario_hash.clone().unwrap_or_else(|| "none".to_owned());
+    let incomplete = |run: &StoredRun| run.incomplete.clone().unwrap_or_else(|| "no".to_owned());
     [
         told("URLs", &|run| run.url.clone()),
         told("hashes of the file of --scenario", &scenario),

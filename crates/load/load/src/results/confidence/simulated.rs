@@ -1,10 +1,10 @@
 //! Simulates runs with known true percentiles: a queue with one server, in virtual time.
 
-use crate::recorded::outcome::Due;
-use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
-use crate::recorded::percentiles::Sample;
-use crate::recorded::retained_histograms::{Batch, RetainedHistograms, Times};
-use crate::recorded::stats::OperationStats;
+use crate::results::outcome::Due;
+use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
+use crate::results::percentiles::Sample;
+use crate::results::retained_histograms::{Batch, RetainedHistograms, Times};
+use crate::results::stats::OperationStats;
 use hdrhistogram::Histogram;
 use std::iter;
 use std::time::Duration;

@@ -2,10 +2,10 @@
 
 use super::recorder::Recorder;
 use crate::console::human::float;
-use crate::recorded::gaps::{Gaps, Quality};
-use crate::recorded::outcome::Outcome;
-use crate::recorded::randomness::{Intervals, Randomness};
-use crate::recorded::stats::OperationStats;
+use crate::results::gaps::{Gaps, Quality};
+use crate::results::outcome::Outcome;
+use crate::results::randomness::{Intervals, Randomness};
+use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::sync::Arc;
@@ -192,10 +192,10 @@ impl<'run> Collector<'run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::operation::Answer;
-    use crate::recorded::outcome::{Due, Ending};
-    use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
-    use crate::running::recording::recorder::Flight;
+    use crate::results::operation::Answer;
+    use crate::results::outcome::{Due, Ending};
+    use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
+    use crate::running::measuring::recorder::Flight;
     use nanopace::{ManualClock, Rate};
 
     const RATE: u64 = 1_000;

@@ -1,8 +1,8 @@
 //! Counts operations over time on the nodes of a fleet. All nodes divide the time of the load at the same times, so
 //! their counts can be added.
 
-use crate::recorded::outcome::{Due, Outcome};
-use crate::recorded::over_time::{Backlog, Brief, Interval};
+use crate::results::outcome::{Due, Outcome};
+use crate::results::over_time::{Backlog, Brief, Interval};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::mem;
@@ -123,7 +123,7 @@ impl Part {
 mod tests {
     use super::*;
     use crate::console::human::float;
-    use crate::recorded::outcome::Ending;
+    use crate::results::outcome::Ending;
     use nanopace::Nanos;
     use proptest::prelude::*;
 

@@ -1,8 +1,8 @@
 //! Tracks the operations in flight of a thread, so that they can be counted even if the thread is stuck.
 
-use crate::recorded::last_poll::Sent;
-use crate::recorded::lateness::Start;
-use crate::recorded::outcome::{Ending, Outcome};
+use crate::results::last_poll::Sent;
+use crate::results::lateness::Start;
+use crate::results::outcome::{Ending, Outcome};
 use nanopace::Nanos;
 use std::time::Duration;
 
@@ -89,11 +89,11 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::last_poll::LastPoll;
-    use crate::recorded::lateness::IdealConnections;
-    use crate::recorded::operation::Answer;
-    use crate::recorded::stats::OperationStats;
-    use crate::running::recording::recorder::Recorder;
+    use crate::results::last_poll::LastPoll;
+    use crate::results::lateness::IdealConnections;
+    use crate::results::operation::Answer;
+    use crate::results::stats::OperationStats;
+    use crate::running::measuring::recorder::Recorder;
     use nanopace::{ManualClock, Pacer, Rate};
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! If the schedule is paused, slots that have not started are due later by the length of the pause. If a policy gives
 //! up slots, later slots take their places, as if the schedule had been paused. The
-//! [ideal](crate::recorded::lateness) generator gives up as few slots as possible, so it needs both times.
+//! [ideal](crate::results::lateness) generator gives up as few slots as possible, so it needs both times.
 
 use crate::console::human::float;
 use nanopace::{Nanos, Pacer};
@@ -68,10 +68,10 @@ impl ScheduleShift {
 
 #[cfg(test)]
 mod tests {
-    use crate::recorded::cpu_time::CpuTime;
-    use crate::recorded::operation::Answer;
-    use crate::recorded::stats::OperationStats;
-    use crate::running::recording::recorder::Recorder;
+    use crate::results::cpu_time::CpuTime;
+    use crate::results::operation::Answer;
+    use crate::results::stats::OperationStats;
+    use crate::running::measuring::recorder::Recorder;
     use nanopace::{ManualClock, Nanos, Pacer, PacerBuilder, Rate, Strictness};
     use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::results::Results;
 use crate::console::human::float;
-use crate::recorded::stats::OperationStats;
+use crate::results::stats::OperationStats;
 use nanopace_fleet::NodeResults;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -7,11 +7,11 @@ use crate::judged::verdict::Verdict::{
     BothBehind, GeneratorBehind, OnSchedule, TargetBehind, ThinkTimes,
 };
 use crate::judged::verdict::{Evidence, Verdict};
-use crate::recorded::cpu_time::CpuTime;
-use crate::recorded::last_poll::BEAT;
-use crate::recorded::lateness::Lateness;
-use crate::recorded::operation::Answer;
-use crate::recorded::stats::OperationStats;
+use crate::results::cpu_time::CpuTime;
+use crate::results::last_poll::BEAT;
+use crate::results::lateness::Lateness;
+use crate::results::operation::Answer;
+use crate::results::stats::OperationStats;
 use nanopace::{ManualClock, Nanos, Pacer, Rate};
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,13 +3,13 @@
 use super::in_flight::{Begun, InFlight};
 use super::schedule_shift::ScheduleShift;
 use crate::load::details::SetUp;
-use crate::recorded::burst::BurstLine;
-use crate::recorded::cpu_time::CpuTime;
-use crate::recorded::last_poll::LastPoll;
-use crate::recorded::lateness::{IdealConnections, Lateness, Start};
-use crate::recorded::operation::{Answer, Operation};
-use crate::recorded::outcome::{Ending, Outcome};
-use crate::recorded::stats::OperationStats;
+use crate::results::burst::BurstLine;
+use crate::results::cpu_time::CpuTime;
+use crate::results::last_poll::LastPoll;
+use crate::results::lateness::{IdealConnections, Lateness, Start};
+use crate::results::operation::{Answer, Operation};
+use crate::results::outcome::{Ending, Outcome};
+use crate::results::stats::OperationStats;
 use nanopace::{Nanos, Pacer};
 use std::mem;
 use std::ops::Deref;
@@ -36,7 +36,7 @@ struct Record {
     outcomes: Vec<Outcome>,
     /// The number of connections of the thread.
     count: usize,
-    /// The connections of a generator without delays: see [`lateness`](crate::recorded::lateness).
+    /// The connections of a generator without delays: see [`lateness`](crate::results::lateness).
     connections: IdealConnections,
     /// The ideal connections to a target that responds at once, or `None` before a call rests for the first time.
     instant_target: Option<IdealConnections>,
@@ -206,7 +206,7 @@ impl Recorder {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
 
-    /// Records the thread's CPU time. The thread reports again within a [`BEAT`](crate::recorded::last_poll::BEAT).
+    /// Records the thread's CPU time. The thread reports again within a [`BEAT`](crate::results::last_poll::BEAT).
     pub(crate) fn beat(&self, processor: CpuTime) {
         self.record().last_poll.beat(self.clock.now(), processor);
     }
