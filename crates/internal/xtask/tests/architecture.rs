@@ -346,6 +346,7 @@ fn threads_give_up_the_processor_in_few_files() {
         &[
             "core/pause/busy.rs",
             "core/pause/sleep.rs",
+            "core/sync.rs",
             "nanos/clock.rs",
             "nanos/clock/manual.rs",
             "nanos/sync.rs",
