@@ -31,6 +31,7 @@
 //! A figure that a run doesn't have misses every criterion. A limit on the p99 of response times must fail if no
 //! request was answered.
 
+mod certainty;
 mod figure;
 mod goal;
 mod misnamed;
@@ -142,17 +143,6 @@ impl Criterion {
         let is_errors = matches!(self.figure, Figure::Single(Single::Errors));
         let share = if is_errors { Some(self.limit.value) } else { self.figure.tail() };
         share.filter(|share| *share > 0.0 && self.label.is_none())
-    }
-
-    /// How many of `requests` requests may fail. With more failures the criterion can't hold, whatever the result of
-    /// the others.
-    pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
-        let most = match self.figure {
-            Figure::Single(Single::Errors) => self.limit.value * requests,
-            Figure::Single(Single::Failed) => self.limit.value,
-            _ => return None,
-        };
-        (self.label.is_none() && self.breaks_above_a_rate()).then_some(most)
     }
 
     /// Its figure, by name.

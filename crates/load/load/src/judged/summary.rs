@@ -63,6 +63,8 @@ pub(crate) struct Summary {
     pub(crate) incomplete: Option<String>,
     /// Whether it was ended early.
     pub(crate) is_cut_short: bool,
+    /// The requirement that ended it, because it was lost.
+    pub(crate) lost: Option<String>,
     /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
     /// All that was required.
@@ -115,6 +117,8 @@ pub(crate) struct RunResults<'run> {
     pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. None for the node of a fleet, whose slots go to others.
     pub(crate) ending: Option<Ending>,
+    /// The requirement that ended the run, because it was lost.
+    pub(crate) lost: Option<String>,
     /// The goal of the run, and whether reaching it has ended the run.
     pub(crate) goal: Option<(&'run Goal, bool)>,
     /// The percentile that the generator's own delays are put beside.
@@ -200,6 +204,7 @@ impl Summary {
             warnings,
             incomplete,
             is_cut_short: results.ending.is_some_and(|ending| ending.is_cut_short),
+            lost: results.lost,
             missed: Vec::new(),
             required: Vec::new(),
             findings: if is_recorded { findings } else { Vec::new() },
@@ -222,6 +227,13 @@ impl Summary {
     /// The verdict in sentences.
     pub(crate) fn sentence(&self) -> String {
         self.verdict.sentence(&self.stats.lateness)
+    }
+
+    /// Says so if a lost requirement has ended the run.
+    pub(crate) fn early_end(&self) -> Option<String> {
+        let after = human::time(self.duration);
+        let ended = |lost| format!("Ended early by --fail-fast: {lost} was lost after {after}");
+        self.lost.as_ref().map(ended)
     }
 
     /// Whether this check found something that makes the figures doubtful.
@@ -269,28 +281,12 @@ impl Summary {
 
     /// The figures that criteria name, without their confidence.
     pub(crate) fn figures(&self) -> Figures<'_> {
-        let stats = &self.stats;
         Figures {
-            wait: &stats.wait,
-            service: &stats.service,
-            response: stats.responses(),
-            setup: &stats.set_ups.all,
             own: &self.own_times,
-            due: stats.due(),
-            started: stats.started(),
-            completed: stats.completed(),
-            failed: stats.failed(),
-            skipped: stats.skipped,
-            retried: stats.traffic.retried,
-            unfinished: stats.unfinished,
-            unstarted: stats.unstarted,
             ratio: self.ratio,
             achieved_hz: self.achieved_hz,
             gaps_within_25_percent: self.gaps.map(|gaps| gaps.within_25_percent),
-            target_lateness: Duration::from_secs_f64(stats.lateness.target),
-            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
-            confidence: None,
-            labels: Some(&stats.labels),
+            ..Figures::so_far(&self.stats)
         }
     }
 }
@@ -488,6 +484,7 @@ mod tests {
             gaps: None,
             randomness: None,
             ending: None,
+            lost: None,
             goal: None,
             reported: Percentile(99.0),
             unopened: 0,

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 const MOST: usize = 100;
 
 /// The name under which labels beyond [`MOST`] are reported.
-const OTHERS: &str = "others";
+pub(crate) const OTHERS: &str = "others";
 
 /// The operations of each label, in the order in which labels first occurred.
 #[derive(Clone, Debug, Default)]

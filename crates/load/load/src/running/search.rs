@@ -4,7 +4,7 @@
 //! step reaches the next. Slots that were due at its end and had not started are given up. The target is the same for
 //! all steps: with a connection for each request in flight, it has nothing left to do when a run is over.
 //!
-//! A step is over as soon as too many requests have failed for it to succeed. If no request succeeds, one is sent
+//! A step is over as soon as its objective is certain to be missed, or to be met. If no request succeeds, one is sent
 //! alone, and the search is over if that fails too: then the rate is not the cause.
 
 mod alone;
@@ -84,7 +84,8 @@ impl Job {
             check_parts(&*target, &until)?;
             Ok(target)
         });
-        let setup = Setup::of_any(args.into_run(), inputs, make)?;
+        let mut setup = Setup::of_any(args.into_run(), inputs, make)?;
+        setup.objective = promise.all().cloned().collect();
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
@@ -149,7 +150,7 @@ impl Job {
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
-        self.setup.change(step.hz, length, self.promise.most_failures(step.hz, length))?;
+        self.setup.change(step.hz, length)?;
         let progress = Progress::of_a_part();
         let (sender, messages) = (&self.sender, &self.messages);
         let outputs = Outputs::only(Live::Lines(progress));

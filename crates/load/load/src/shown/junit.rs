@@ -5,7 +5,7 @@ use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
 /// The reason why the completeness of a load is unknown.
-const CUT_SHORT: &str = "somebody ended the run before its load was over";
+const CUT_SHORT: &str = "the run was ended before its load was over";
 
 /// The file.
 pub(crate) fn xml(summary: &Summary) -> String {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const MOST_APART: f64 = 0.05;
 
 /// Settings that don't affect the results of a run, and settings that are compared in other ways.
-const ASIDE: [&str; 29] = [
+const ASIDE: [&str; 30] = [
     "arrivals",
     "baseline",
     "blind",
@@ -22,6 +22,7 @@ const ASIDE: [&str; 29] = [
     "csv",
     "duration",
     "fail-below",
+    "fail-fast",
     "fail-if",
     "hdr",
     "html",

@@ -15,12 +15,20 @@ pub(crate) struct Commands<'run> {
     pub(crate) is_cut_short: bool,
     /// The slots per second of a load that has always been the same rate.
     pub(crate) constant_hz: Option<f64>,
+    /// Whether the load was changed or paused.
+    pub(crate) has_changed_load: bool,
 }
 
 impl<'run> Commands<'run> {
     pub(crate) fn new(state: RunState<'run>) -> Commands<'run> {
         let constant_hz = state.span.length().constant_hz;
-        Commands { state, has_left: false, is_cut_short: false, constant_hz }
+        Commands {
+            state,
+            has_left: false,
+            is_cut_short: false,
+            constant_hz,
+            has_changed_load: false,
+        }
     }
 
     /// Handles a request to end. The first time, a node of a fleet only leaves: it starts the slots that it can't give
@@ -101,6 +109,7 @@ impl<'run> Commands<'run> {
         self.state.span.warm_up();
         collector.change(change);
         self.constant_hz = None;
+        self.has_changed_load = true;
     }
 }
 

@@ -3,7 +3,6 @@
 use super::checkpoints::{Checkpoint, Checkpoints};
 use super::machine::MachineReading;
 use super::run_state::RunState;
-use crate::console::human::float;
 use crate::load::schedule::args::MAX;
 use crate::recorded::asked::RunEnd;
 use crate::recorded::confidence::Confidence;
@@ -13,6 +12,7 @@ use crate::recorded::machine_cpu::Meanwhile;
 use crate::recorded::outcome::Due;
 use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
 use crate::recorded::quota::Quota;
+use crate::recorded::stats::OperationStats;
 use crate::recorded::tally::Tally;
 use crate::running::policy::Policy;
 use crate::running::recording::collector::Collector;
@@ -35,6 +35,8 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) collector: Collector<'run>,
     pub(crate) tally: Tally,
     pub(crate) over_time: OverTime,
+    /// Everything that was collected, if it decides when the run ends.
+    pub(crate) so_far: Option<OperationStats>,
     /// The last intervals.
     recent: VecDeque<Interval>,
     checkpoints: Checkpoints,
@@ -49,7 +51,7 @@ pub(crate) struct RunTotals<'run> {
 
 impl<'run> RunTotals<'run> {
     /// The totals of a schedule that has just started.
-    pub(crate) fn new(state: RunState<'run>, logs: Logs) -> RunTotals<'run> {
+    pub(crate) fn new(state: RunState<'run>, policy: &Policy, logs: Logs) -> RunTotals<'run> {
         let spacing = state.span.length().spacing;
         RunTotals {
             state,
@@ -61,6 +63,7 @@ impl<'run> RunTotals<'run> {
             ),
             tally: Tally::default(),
             over_time: OverTime::new(),
+            so_far: policy.deciding.as_ref().map(|_| OperationStats::new()),
             recent: VecDeque::new(),
             checkpoints: Checkpoints::new(&state),
             backlog: Backlog::default(),
@@ -110,6 +113,7 @@ impl<'run> RunTotals<'run> {
         }
         let stats = self.collector.collect();
         self.tally.add(stats);
+        self.so_far.iter_mut().for_each(|so_far| so_far.add(stats));
         let brief = Brief::of(stats);
         self.backlog = self.backlog_now();
         self.add(&before, brief);
@@ -267,10 +271,5 @@ impl<'run> RunTotals<'run> {
             return self.state.hz();
         }
         self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
-    }
-
-    /// Whether more have failed than that.
-    pub(crate) fn has_failed_more_than(&self, most: f64) -> bool {
-        float(self.tally.failed()) > most
     }
 }
