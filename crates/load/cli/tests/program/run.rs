@@ -258,6 +258,19 @@ fn a_missed_requirement_is_named_with_status_3() {
 }
 
 #[test]
+fn a_lost_requirement_ends_the_run_with_status_3() {
+    let line = "run --rate 100/s --duration 1h --target-errors 100% --fail-fast";
+    let output = nanopace(line).args(["--fail-if", "failed < 3"]).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{report}");
+    assert!(
+        report.starts_with("Ended early by --fail-fast: failed < 3 was lost after "),
+        "{report}"
+    );
+    assert!(report.contains("missed    failed is "), "{report}");
+}
+
+#[test]
 fn a_load_with_half_of_its_slots_missing_has_status_4() {
     let behind = "run --rate 1k/s -c 2 --target-latency 100ms --duration 500ms";
     for (requirement, status) in [

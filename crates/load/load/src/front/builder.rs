@@ -275,7 +275,14 @@ impl Load {
         Ok(self)
     }
 
-    /// Runs the load to its end in its own threads. If the future is dropped, the run stops.
+    /// Ends the run as soon as a [requirement](Load::fail_if) cannot hold any more, whatever the results of the other
+    /// calls are. Without a requirement, the load is refused when it is run.
+    pub fn fail_fast(mut self) -> Load {
+        self.args.fail_fast = true;
+        self
+    }
+
+    /// Runs to its end, on threads of its own. When the future is dropped, the run is given up.
     ///
     /// # Errors
     ///

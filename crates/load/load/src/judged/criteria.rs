@@ -31,6 +31,7 @@
 //! If a run has no value for a figure, every criterion with this figure is missed. For example, a limit on the p99 of
 //! response times must fail if no request received a response.
 
+mod certainty;
 mod figure;
 mod goal;
 mod misnamed;
@@ -145,18 +146,7 @@ impl Criterion {
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// Returns the maximum number of failures among `requests` requests with which the criterion can hold. Returns
-    /// `None` if the criterion does not limit failures of all requests.
-    pub(crate) fn most_failures(&self, requests: f64) -> Option<f64> {
-        let most = match self.figure {
-            Figure::Single(Single::Errors) => self.limit.value * requests,
-            Figure::Single(Single::Failed) => self.limit.value,
-            _ => return None,
-        };
-        (self.label.is_none() && self.breaks_above_a_rate()).then_some(most)
-    }
-
-    /// Returns the name of the figure, including its label.
+    /// Its figure, by name.
     pub(crate) fn name(&self) -> String {
         let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
         format!("{}{}", self.figure, label.unwrap_or_default())

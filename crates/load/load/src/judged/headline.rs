@@ -33,8 +33,8 @@ impl Headline {
         let (grade, result, why) = if let Some(first) = summary.missed.first() {
             let all = summary.required.len().max(summary.missed.len());
             let missed = summary.missed.len();
-            let result = format!("Missed {missed} of {}", count(all, "requirement"));
-            (Grade::Bad, result, first.as_str())
+            let missed = || format!("Missed {missed} of {}", count(all, "requirement"));
+            (Grade::Bad, summary.early_end().unwrap_or_else(missed), first.as_str())
         } else if let Some(why) = &summary.incomplete {
             (Grade::Bad, "Incomplete".to_owned(), why.as_str())
         } else if !summary.verdict.is_well() {

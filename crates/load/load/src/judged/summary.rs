@@ -63,7 +63,9 @@ pub(crate) struct Summary {
     pub(crate) incomplete: Option<String>,
     /// Whether the run was ended early.
     pub(crate) is_cut_short: bool,
-    /// The requirements that were missed.
+    /// The requirement that ended it, because it was lost.
+    pub(crate) lost: Option<String>,
+    /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
     /// All requirements, each with the value of its figure.
     pub(crate) required: Vec<Required>,
@@ -115,7 +117,9 @@ pub(crate) struct RunResults<'run> {
     pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. `None` for a node of a fleet, whose remaining slots go to other nodes.
     pub(crate) ending: Option<Ending>,
-    /// The goal of the run, and whether the run ended because it was reached.
+    /// The requirement that ended the run, because it was lost.
+    pub(crate) lost: Option<String>,
+    /// The goal of the run, and whether reaching it has ended the run.
     pub(crate) goal: Option<(&'run Goal, bool)>,
     /// The percentile with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
@@ -201,6 +205,7 @@ impl Summary {
             warnings,
             incomplete,
             is_cut_short: results.ending.is_some_and(|ending| ending.is_cut_short),
+            lost: results.lost,
             missed: Vec::new(),
             required: Vec::new(),
             findings: if is_recorded { findings } else { Vec::new() },
@@ -225,7 +230,14 @@ impl Summary {
         self.verdict.sentence(&self.stats.lateness)
     }
 
-    /// Returns whether this check found something that makes the figures doubtful.
+    /// Says so if a lost requirement has ended the run.
+    pub(crate) fn early_end(&self) -> Option<String> {
+        let after = human::time(self.duration);
+        let ended = |lost| format!("Ended early by --fail-fast: {lost} was lost after {after}");
+        self.lost.as_ref().map(ended)
+    }
+
+    /// Whether this check found something that makes the figures doubtful.
     pub(crate) fn has_caution(&self, check: &str) -> bool {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }
@@ -270,28 +282,12 @@ impl Summary {
 
     /// Returns the figures that criteria can name, without their confidence intervals.
     pub(crate) fn figures(&self) -> Figures<'_> {
-        let stats = &self.stats;
         Figures {
-            wait: &stats.wait,
-            service: &stats.service,
-            response: stats.responses(),
-            setup: &stats.set_ups.all,
             own: &self.own_times,
-            due: stats.due(),
-            started: stats.started(),
-            completed: stats.completed(),
-            failed: stats.failed(),
-            skipped: stats.skipped,
-            retried: stats.traffic.retried,
-            unfinished: stats.unfinished,
-            unstarted: stats.unstarted,
             ratio: self.ratio,
             achieved_hz: self.achieved_hz,
             gaps_within_25_percent: self.gaps.map(|gaps| gaps.within_25_percent),
-            target_lateness: Duration::from_secs_f64(stats.lateness.target),
-            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
-            confidence: None,
-            labels: Some(&stats.labels),
+            ..Figures::so_far(&self.stats)
         }
     }
 }
@@ -490,6 +486,7 @@ mod tests {
             gaps: None,
             randomness: None,
             ending: None,
+            lost: None,
             goal: None,
             reported: Percentile(99.0),
             unopened: 0,

@@ -8,8 +8,8 @@ use hdrhistogram::Histogram;
 /// The maximum number of labels. Operations with other labels are counted together.
 const MOST: usize = 100;
 
-/// The name under which operations beyond the first [`MOST`] labels are reported.
-const OTHERS: &str = "others";
+/// The name under which labels beyond [`MOST`] are reported.
+pub(crate) const OTHERS: &str = "others";
 
 /// The operations of each label, in the order in which the labels first occurred.
 #[derive(Clone, Debug, Default)]

@@ -99,7 +99,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 
-    /// The values of all options by name.
+    /// End the run as soon as a requirement cannot hold any more, whatever the other requests do
+    #[arg(long, help_heading = "Requirements")]
+    pub(crate) fail_fast: bool,
+
+    /// All options by name, as they are written.
     #[arg(skip)]
     pub(crate) settings: Table,
     /// The names of the options that were given.

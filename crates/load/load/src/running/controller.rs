@@ -12,15 +12,17 @@ mod totals;
 use super::member::Member;
 use super::message::{Message, Stage};
 use super::outputs::Outputs;
-use super::policy::Policy;
+use super::policy::{Deciding, Policy};
 use super::workers::shared::RunShared;
 use super::workers::span::RunSpan;
 use super::workers::threads::{self, Threads};
 use crate::console::human::count;
+use crate::judged::criteria::{Criterion, Figures};
 use crate::judged::summary::{Ending, RunResults, Summary, Title};
 use crate::load::action::{Action, Refusal};
-use crate::results::asked::RunEnd;
-use crate::results::think_times::HICCUP;
+use crate::recorded::asked::RunEnd;
+use crate::recorded::lateness::Lateness;
+use crate::recorded::think_times::HICCUP;
 use crate::shown::snapshot::Phase;
 use commands::Commands;
 use crossterm::event::KeyEvent;
@@ -53,6 +55,8 @@ pub(crate) struct Controller<'run> {
     unopened: usize,
     /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
+    /// The requirement whose loss ended the run.
+    lost: Option<Criterion>,
 }
 
 impl<'run> Controller<'run> {
@@ -68,14 +72,15 @@ impl<'run> Controller<'run> {
         let Outputs { logs, live, watch } = outputs;
         Controller {
             state,
-            policy,
             commands: Commands::new(state),
-            totals: RunTotals::new(state, logs),
+            totals: RunTotals::new(state, &policy, logs),
+            policy,
             observers: Observers::new(live, watch),
             left: Vec::new(),
             overdue: 0,
             unopened: 0,
             is_at_goal: false,
+            lost: None,
         }
     }
 
@@ -98,18 +103,51 @@ impl<'run> Controller<'run> {
             }
             if let Some(is_second) = self.totals.tick() {
                 self.show(self.state.phase(), is_second);
-                self.is_at_goal = is_second && self.has_come_to_its_goal();
-                if self.is_at_goal {
+                if self.is_settled(is_second) {
                     return;
                 }
             }
         }
     }
 
-    /// Returns whether the fleet continues without this node, or whether too many requests have failed.
+    /// Whether a fleet goes on without this node.
     fn is_over(&self) -> bool {
-        self.totals.has_failed_more_than(self.policy.most_failures)
-            || self.state.standing().is_some_and(|standing| standing.is_over)
+        self.state.standing().is_some_and(|standing| standing.is_over)
+    }
+
+    /// Whether the goal of the run has been reached, or the requirements that can end it are decided.
+    fn is_settled(&mut self, is_second: bool) -> bool {
+        self.is_at_goal = is_second && self.has_come_to_its_goal();
+        self.is_at_goal || self.is_decided()
+    }
+
+    /// Whether a requirement is lost, or all are certain to hold in a step of a search. As long as a step is late because
+    /// of the generator, it may turn out to be one that shows nothing about the target.
+    fn is_decided(&mut self) -> bool {
+        let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
+        let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };
+        if self.state.now() < self.state.span.recorded_from {
+            return false;
+        }
+        let (figures, most) = (Figures::so_far(so_far), self.most_requests());
+        let Lateness { target, generator, .. } = so_far.lateness;
+        let is_lost = |criterion: &&Criterion| match *is_search && generator > target {
+            true => criterion.is_lost_without_waiting(&figures, most),
+            false => criterion.is_lost(&figures, most),
+        };
+        self.lost = criteria.iter().find(is_lost).cloned();
+        let is_certain = || criteria.iter().all(|it| it.is_certain(&figures, most));
+        self.lost.is_some() || *is_search && is_certain()
+    }
+
+    /// How many requests the run records at most, if that is known. After a change of the load, only a number of
+    /// requests is.
+    fn most_requests(&self) -> Option<u64> {
+        let length = self.state.span.length();
+        let of_load = self.policy.deciding.as_ref().and_then(|deciding| deciding.most_requests);
+        let of_load = of_load.filter(|_| !self.commands.has_changed_load);
+        let counted = length.counted.map(|counted| counted.slots);
+        [counted, length.slots, of_load].into_iter().flatten().min()
     }
 
     /// Returns whether the goal of the run has been reached.
@@ -181,7 +219,8 @@ impl<'run> Controller<'run> {
         let quota = self.totals.quota();
         let logged = self.totals.end_logs();
         let RunTotals { collector, over_time, .. } = self.totals;
-        let ending = Ending { is_cut_short: self.commands.is_cut_short, overdue: self.overdue };
+        let is_cut_short = self.commands.is_cut_short || self.lost.is_some();
+        let ending = Ending { is_cut_short, overdue: self.overdue };
         let summary = Summary::new(RunResults {
             title,
             recorded_from: self.state.span.recorded_from,
@@ -193,6 +232,7 @@ impl<'run> Controller<'run> {
             gaps: collector.gap_quality(),
             randomness: collector.randomness(),
             ending: self.state.member.is_none().then_some(ending),
+            lost: self.lost.map(|lost| lost.to_string()),
             goal: self.policy.goal.as_ref().map(|goal| (goal, self.is_at_goal)),
             reported: self.policy.reported,
             meanwhile,

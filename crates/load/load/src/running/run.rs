@@ -156,7 +156,7 @@ pub(crate) fn perform(
     let is_wanted = BeforeStart.wait(messages, &threads, &shared);
     let span = start_schedule(setup, member, &shared, sender.clone(), is_wanted)?;
     outputs.logs.begin(span.began);
-    let mut controller = Controller::new(&shared, span, member, setup.policy(), outputs);
+    let mut controller = Controller::new(&shared, span, member, setup.policy()?, outputs);
     controller.expect(&setup.target.labels());
     match member {
         _ if is_wanted => controller.run(messages),

@@ -1,5 +1,5 @@
-//! Checks the options of runs with a special mode: closed loops (`--rate max`), and runs that continue until the
-//! confidence interval of a percentile is narrow enough (`--until-confident`).
+//! Checks the options of runs that do not simply last for a time: closed loops (`--rate max`), runs that go on until a
+//! percentile is known well enough (`--until-confident`) and runs that end with a lost requirement (`--fail-fast`).
 //!
 //! In a closed loop, each connection starts its next request when it has received the response to its last one, so no
 //! request is late. The engine treats a closed loop as the highest rate without catching up: a slot is due as soon as
@@ -68,6 +68,22 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     ensure!(
         args.schedule.constant_hz()?.is_some(),
         "--until-confident: times of a load that changes do not become surer: write --rate RATE, without --shape or a recording"
+    );
+    Ok(())
+}
+
+/// Refuses to end a run by requirements that it does not have, or that it does not decide alone.
+pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
+    if !args.fail_fast {
+        return Ok(());
+    }
+    ensure!(
+        args.fleet.run_name.is_none(),
+        "--fail-fast: no node of a fleet knows the results of all: leave it out, or --run"
+    );
+    ensure!(
+        !args.criteria().is_empty(),
+        "--fail-fast: no requirement can end the run: write for example --fail-if \"errors <= 1%\""
     );
     Ok(())
 }

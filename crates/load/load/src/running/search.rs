@@ -4,9 +4,8 @@
 //! Slots that were due at the end of the step but had not started are given up. All steps use the same target. Each
 //! connection has only one request in flight, so the target has no work left when a step is over.
 //!
-//! A step ends as soon as so large a number of requests has failed that it cannot meet the objective. If no request
-//! of a step succeeds, one request is sent alone. If that request also fails, the rate is not the cause, and the
-//! search ends.
+//! A step is over as soon as its objective is certain to be missed, or to be met. If no request succeeds, one is sent
+//! alone, and the search is over if that fails too: then the rate is not the cause.
 
 mod alone;
 pub(crate) mod args;
@@ -87,7 +86,8 @@ impl Job {
             ensure!(!stops, "--data-end stop: a search sends as many requests as it takes");
             Ok(target)
         });
-        let setup = Setup::of_any(args.into_run(), inputs, make)?;
+        let mut setup = Setup::of_any(args.into_run(), inputs, make)?;
+        setup.objective = promise.all().cloned().collect();
         let svg = svg.as_deref().map(ResultFile::create).transpose()?;
         let (sender, messages) = mpsc::channel();
         let stop = sender.clone();
@@ -152,7 +152,7 @@ impl Job {
         if self.interrupt.is_triggered() {
             return Ok(None);
         }
-        self.setup.change(step.hz, length, self.promise.most_failures(step.hz, length))?;
+        self.setup.change(step.hz, length)?;
         let progress = Progress::of_a_part();
         let (sender, messages) = (&self.sender, &self.messages);
         let outputs = Outputs::only(Live::Lines(progress));

@@ -7,8 +7,7 @@ use super::files::{self, Input};
 use super::invitation::Invitation;
 use super::member::Member;
 use super::open_files;
-use super::policy::Policy;
-use super::prepared::Prepared;
+use super::policy::{Deciding, Policy};
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::run_mode;
@@ -62,9 +61,9 @@ pub(crate) struct Setup {
     most: Option<u64>,
     /// The slots of a load that is limited by its number of requests.
     counted: Option<Counted>,
-    /// The maximum number of failures. If more requests fail, the run ends early.
-    most_failures: f64,
-    /// The cores that threads are pinned to. Empty if threads are not pinned.
+    /// The objective of a search. A step ends when it is decided.
+    pub(crate) objective: Vec<Criterion>,
+    /// Cores to pin threads to; empty if they are not pinned.
     pub(crate) cores: Vec<Core>,
     /// The fleet that the run joins, if any.
     pub(crate) invitation: Option<Invitation>,
@@ -106,6 +105,7 @@ impl Setup {
     ) -> anyhow::Result<Setup> {
         run_mode::settle_closed_loop(&mut args)?;
         run_mode::check_until_confident(&args)?;
+        run_mode::check_fail_fast(&args)?;
         files::check(&args, inputs)?;
         let invitation = Invitation::new(&args, DEFAULT_DURATION)?;
         let first = args.schedule.starts()?.next().context("this load has no requests")?;
@@ -147,7 +147,7 @@ impl Setup {
             end,
             most,
             counted,
-            most_failures: f64::INFINITY,
+            objective: Vec::new(),
             cores,
             invitation,
             control_listener,
@@ -162,15 +162,8 @@ impl Setup {
         })
     }
 
-    /// Sets up the next run with the constant rate `hz` and new random arrivals. The run lasts for `duration`, or
-    /// until more than `most_failures` requests have failed.
-    pub(crate) fn change(
-        &mut self,
-        hz: f64,
-        duration: Duration,
-        most_failures: f64,
-    ) -> anyhow::Result<()> {
-        self.most_failures = most_failures;
+    /// Sets up the next run at a constant rate of `hz` and of this length, with other random arrivals than before.
+    pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
         self.args.duration = Some(duration);
@@ -225,19 +218,51 @@ impl Setup {
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// Returns the policy for slots that are late.
-    pub(crate) fn policy(&self) -> Policy {
+    /// The policy for slots that are late, and what ends the run early.
+    pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
         let args = &self.args;
-        let keeps_slots = args.strictness == Strictness::AVERAGE
-            && args.max_backlog.is_none()
-            && self.invitation.is_none();
-        Policy {
+        Ok(Policy {
             skip_later_than: args.skip_later_than,
-            keeps_slots,
-            most_failures: self.most_failures,
+            keeps_slots: self.keeps_slots(),
+            deciding: self.deciding()?,
             goal: args.until_confident.clone(),
             reported: Percentile::reported(&args.criteria()),
+        })
+    }
+
+    /// Whether slots keep their intended starts, however late they are.
+    fn keeps_slots(&self) -> bool {
+        let args = &self.args;
+        args.strictness == Strictness::AVERAGE
+            && args.max_backlog.is_none()
+            && self.invitation.is_none()
+    }
+
+    /// The requirements that can end the run.
+    fn deciding(&self) -> anyhow::Result<Option<Deciding>> {
+        let is_search = !self.objective.is_empty();
+        let criteria = match self.args.fail_fast {
+            true => self.args.criteria(),
+            false => self.objective.clone(),
+        };
+        if criteria.is_empty() {
+            return Ok(None);
         }
+        Ok(Some(Deciding { criteria, is_search, most_requests: self.most_requests()? }))
+    }
+
+    /// How many requests of the load are recorded at most, if that is known. A late policy can move slots of the
+    /// warm-up into the recorded part.
+    pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
+        let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);
+        let end = warmup.saturating_add(duration);
+        if schedule.is_closed || schedule.is_replay() || end == Duration::MAX {
+            return Ok(self.most);
+        }
+        let before = |moment| schedule.starts_before(moment, schedule.shard()?);
+        let all = before(end)?.min(self.most.unwrap_or(u64::MAX));
+        let warm_up = if self.keeps_slots() { before(warmup)? } else { 0 };
+        Ok(Some(all.saturating_sub(warm_up)))
     }
 
     /// Returns whether the last slot of the load ends the run.

@@ -44,6 +44,7 @@ pub(crate) fn empty() -> Summary {
         warnings: Vec::new(),
         incomplete: None,
         is_cut_short: false,
+        lost: None,
         missed: Vec::new(),
         required: Vec::new(),
         findings: Vec::new(),

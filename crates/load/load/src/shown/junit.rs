@@ -4,8 +4,8 @@ use crate::console::human;
 use crate::judged::summary::Summary;
 use maud::{Markup, html};
 
-/// The message if the run was ended early. It is then unknown whether the whole load could have been achieved.
-const CUT_SHORT: &str = "somebody ended the run before its load was over";
+/// The reason why the completeness of a load is unknown.
+const CUT_SHORT: &str = "the run was ended before its load was over";
 
 /// Returns the requirements of a run as XML.
 pub(crate) fn xml(summary: &Summary) -> String {

@@ -19,10 +19,9 @@ impl Display for Markdown<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let summary = self.0;
         writeln!(f, "### {}\n\n{}\n", plain(&summary.title.url), plain(&summary.sentence()))?;
-        summary
-            .incomplete
-            .iter()
-            .try_for_each(|why| writeln!(f, "Incomplete: {}\n", plain(why)))?;
+        let incomplete = summary.incomplete.iter().map(|why| format!("Incomplete: {why}"));
+        let mut ends = summary.early_end().into_iter().chain(incomplete);
+        ends.try_for_each(|why| writeln!(f, "{}\n", plain(&why)))?;
         figures(f, summary)?;
         labels(f, &summary.stats)?;
         failures(f, &summary.stats)?;

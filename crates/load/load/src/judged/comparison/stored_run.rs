@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 /// The maximum relative difference between loads or lengths that count as equal.
 const MOST_APART: f64 = 0.05;
 
-/// Settings that do not affect the results of a run, or that are compared in other ways.
-const ASIDE: [&str; 29] = [
+/// Settings that don't affect the results of a run, and settings that are compared in other ways.
+const ASIDE: [&str; 30] = [
     "arrivals",
     "baseline",
     "blind",
@@ -22,6 +22,7 @@ const ASIDE: [&str; 29] = [
     "csv",
     "duration",
     "fail-below",
+    "fail-fast",
     "fail-if",
     "hdr",
     "html",

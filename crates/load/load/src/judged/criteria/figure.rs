@@ -5,14 +5,15 @@ use super::unit::{Unit, nanos};
 use super::words::{look_up, name_of};
 use crate::console::human::float;
 use crate::load::own_times::{OwnTimes, Part};
-use crate::results::confidence::Confidence;
-use crate::results::labels::Labels;
-use crate::results::percentiles::{Sample, quantile};
+use crate::recorded::confidence::Confidence;
+use crate::recorded::labels::Labels;
+use crate::recorded::percentiles::{Sample, quantile};
+use crate::recorded::stats::OperationStats;
 use hdrhistogram::Histogram;
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-/// The figures of a finished run. Histograms contain nanoseconds.
+/// The figures of a run. Times are histograms of nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figures<'run> {
     /// The wait times: actual start minus intended start.
@@ -58,7 +59,33 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// Returns the figures of the label with this name, if there is one.
+    /// The figures of a run that goes on, as far as they are known. Times of the parts of answers are not.
+    pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
+        Figures {
+            wait: &stats.wait,
+            service: &stats.service,
+            response: stats.responses(),
+            setup: &stats.set_ups.all,
+            own: &[],
+            due: stats.due(),
+            started: stats.started(),
+            completed: stats.completed(),
+            failed: stats.failed(),
+            skipped: stats.skipped,
+            retried: stats.traffic.retried,
+            unfinished: stats.unfinished,
+            unstarted: stats.unstarted,
+            ratio: float(stats.started()) / float(stats.due()),
+            achieved_hz: f64::NAN,
+            gaps_within_25_percent: None,
+            target_lateness: Duration::from_secs_f64(stats.lateness.target),
+            generator_lateness: Duration::from_secs_f64(stats.lateness.generator),
+            confidence: None,
+            labels: Some(&stats.labels),
+        }
+    }
+
+    /// The figures of a label, if there is one of this name.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -72,8 +99,8 @@ impl<'run> Figures<'run> {
         })
     }
 
-    /// Returns the sample of this distribution of times, if it was recorded.
-    fn times(&self, times: Times) -> Option<Sample<'run>> {
+    /// These times, if they were taken.
+    pub(crate) fn times(&self, times: Times) -> Option<Sample<'run>> {
         let own = |part| self.own.iter().find(|own| own.part == part);
         Some(match times {
             Times::Wait => Sample::exact(self.wait),
@@ -331,7 +358,7 @@ impl Statistic {
         look_up(&STATISTICS, name).or_else(|| percentile(name).map(Statistic::Percentile))
     }
 
-    fn value(self, sample: Sample<'_>) -> Option<Value> {
+    pub(crate) fn value(self, sample: Sample<'_>) -> Option<Value> {
         let least = self.of(sample.times)?;
         let most = self.at_most(sample).unwrap_or(f64::INFINITY);
         Some(Value { least, most, bounds: (sample.at_least(), sample.times.len()) })

@@ -274,28 +274,7 @@ fn each_operator_at_its_limit() {
 
 /// Returns the figures of a run without slots.
 pub(super) fn nothing(stats: &OperationStats) -> Figures<'_> {
-    Figures {
-        wait: &stats.wait,
-        service: &stats.service,
-        response: stats.responses(),
-        setup: &stats.set_ups.all,
-        own: &[],
-        due: 0,
-        started: 0,
-        completed: 0,
-        failed: 0,
-        skipped: 0,
-        retried: 0,
-        unfinished: 0,
-        unstarted: 0,
-        ratio: f64::NAN,
-        achieved_hz: f64::NAN,
-        gaps_within_25_percent: None,
-        target_lateness: Duration::ZERO,
-        generator_lateness: Duration::ZERO,
-        confidence: None,
-        labels: None,
-    }
+    Figures::so_far(stats)
 }
 
 #[test]

@@ -160,11 +160,12 @@ fn ns(time: f64) -> u64 {
     (time * SERVICE_NS) as u64
 }
 
-/// A random number generator (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014).
-struct Random(u64);
+/// Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014.
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn exponential(&mut self) -> f64 {
+    /// With mean 1.
+    pub(crate) fn exponential(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

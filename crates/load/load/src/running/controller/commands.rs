@@ -15,12 +15,20 @@ pub(crate) struct Commands<'run> {
     pub(crate) is_cut_short: bool,
     /// The rate in slots per second, if the load has had a constant rate so far.
     pub(crate) constant_hz: Option<f64>,
+    /// Whether the load was changed or paused.
+    pub(crate) has_changed_load: bool,
 }
 
 impl<'run> Commands<'run> {
     pub(crate) fn new(state: RunState<'run>) -> Commands<'run> {
         let constant_hz = state.span.length().constant_hz;
-        Commands { state, has_left: false, is_cut_short: false, constant_hz }
+        Commands {
+            state,
+            has_left: false,
+            is_cut_short: false,
+            constant_hz,
+            has_changed_load: false,
+        }
     }
 
     /// Handles a request to end the run. Returns `None` if the schedule must end. For a node of a fleet, the first
@@ -102,6 +110,7 @@ impl<'run> Commands<'run> {
         self.state.span.warm_up();
         collector.change(change);
         self.constant_hz = None;
+        self.has_changed_load = true;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests complete runs in virtual time. The load, the decisions of the workers and the report are real. The
 //! connections, the target and the clock are simulated.
 
+mod early_end;
 mod laws;
 
 use super::Controller;
@@ -9,10 +10,11 @@ use crate::judged::summary::{Summary, Title};
 use crate::load::action::{Action, Refusal};
 use crate::load::backend::Backend;
 use crate::load::target::{Done, Failure, Slot};
-use crate::results::cpu_time::CpuTime;
-use crate::results::last_poll::BEAT;
-use crate::results::operation::Answer;
-use crate::results::over_time::Interval;
+use crate::recorded::confidence::simulated::Random;
+use crate::recorded::cpu_time::CpuTime;
+use crate::recorded::last_poll::BEAT;
+use crate::recorded::operation::Answer;
+use crate::recorded::over_time::Interval;
 use crate::running::args::RunArgs;
 use crate::running::measuring::recorder::{Flight, Recorder};
 use crate::running::message::{Message, Stage};
@@ -76,9 +78,9 @@ enum Connection {
     Free,
     /// The thread has been granted a slot, and decides about it at this time.
     Granted(Grant, Nanos),
-    /// The response to the request of the connection arrives at this time.
-    Busy(Flight, Nanos),
-    /// The worker has ended.
+    /// Its request is answered then, or fails.
+    Busy(Flight, Nanos, Result<Done, Failure>),
+    /// Its worker has ended.
     Gone,
 }
 
@@ -92,11 +94,31 @@ struct Course {
     /// Each time after this number of slots, a thread is delayed before it decides about the next slot.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
-    /// The number of slots for which the target has data.
+    /// The server, if it is not one that responds at once.
+    server: Option<Server>,
+    /// For how many slots the target has data.
     most: Option<u64>,
 }
 
-/// The results of a simulated run.
+/// A server that serves one request after the other. Some requests fail.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    seed: u64,
+    mean: Duration,
+    failed_share: f64,
+}
+
+impl Server {
+    /// How long it takes for the request in a slot, and whether that succeeds. Both depend only on the slot.
+    fn serve(self, slot: u64) -> (Duration, Result<Done, Failure>) {
+        let mut random = Random((self.seed << 32) | slot);
+        let time = self.mean.mul_f64(random.exponential());
+        let fails = random.exponential() >= -self.failed_share.ln();
+        (time, if fails { Err(Failure::new("down")) } else { Ok(Done::new()) })
+    }
+}
+
+/// The results of a run.
 struct Ran {
     summary: Summary,
     refused: Vec<Refusal>,
@@ -126,6 +148,8 @@ struct Run<'run> {
     granted: u64,
     /// The time at which the thread reports its CPU time next.
     next_beat: Nanos,
+    /// When the server has served all requests.
+    free_at: Nanos,
 }
 
 impl Run<'_> {
@@ -167,9 +191,9 @@ impl Run<'_> {
     fn go_on(&mut self, connection: Connection, recorder: &Arc<Recorder>) -> Connection {
         let now = self.now();
         match connection {
-            Connection::Busy(flight, done) if done <= now => {
+            Connection::Busy(flight, done, result) if done <= now => {
                 let sent = flight.started();
-                flight.end(Answer::completed(sent));
+                flight.end(Answer::new(sent, result));
                 self.take(recorder)
             }
             Connection::Granted(grant, until) if until <= now => self.decide(grant, recorder),
@@ -208,8 +232,11 @@ impl Run<'_> {
             }
             Admission::Over => return Connection::Gone,
         };
-        let done = self.after(&self.course.stalls, now + STEP);
-        Connection::Busy(recorder.start(intended, is_recorded), done)
+        let (time, result) =
+            self.course.server.map_or((STEP, Ok(Done::new())), |server| server.serve(grant.slot()));
+        let idle_from = if self.course.server.is_some() { self.free_at } else { now };
+        self.free_at = self.after(&self.course.stalls, now.max(idle_from) + time);
+        Connection::Busy(recorder.start(intended, is_recorded), self.free_at, result)
     }
 
     fn is_at_work(&self) -> bool {
@@ -227,25 +254,29 @@ fn controls(
 ) -> bool {
     let is_stopped = messages.try_iter().any(|message| message.reach(controller));
     let is_over = is_stopped || controller.state.now() >= controller.state.span.end();
-    if !is_over && controller.totals.tick().is_some() {
-        rates.push(controller.totals.snapshot(Phase::Running, "").rate());
-    }
-    !is_over
+    let second = if is_over { None } else { controller.totals.tick() };
+    let Some(is_second) = second else { return !is_over };
+    rates.push(controller.totals.snapshot(Phase::Running, "").rate());
+    !controller.is_settled(is_second)
 }
 
 fn run(options: &str, course: &Course) -> Ran {
-    let setup = set_up(options, course.most);
+    run_setup(&set_up(options, course.most), course)
+}
+
+fn run_setup(setup: &Setup, course: &Course) -> Ran {
     let clock = ManualClock::new();
     let pacer = setup.pacer_builder().unwrap().clock(clock.clone()).build();
     clock.advance(Duration::from_secs(7));
     let shared = RunShared::new(pacer, Duration::MAX, &[CONNECTIONS], setup.gives_up());
     let (sender, messages) = mpsc::channel();
-    let span = start_schedule(&setup, None, &shared, sender, true).unwrap();
+    let span = start_schedule(setup, None, &shared, sender, true).unwrap();
     let outputs = Outputs::only(Live::Nowhere);
-    let mut controller = Controller::new(&shared, span, None, setup.policy(), outputs);
+    let mut controller = Controller::new(&shared, span, None, setup.policy().unwrap(), outputs);
     let connections = (0..CONNECTIONS).map(|_| Connection::Free).collect();
-    let (granted, next_beat) = (0, Nanos::ZERO);
-    let mut run = Run { course, clock, shared: &shared, span, connections, granted, next_beat };
+    let (granted, next_beat, free_at) = (0, Nanos::ZERO, Nanos::ZERO);
+    let mut run =
+        Run { course, clock, shared: &shared, span, connections, granted, next_beat, free_at };
     let (mut actions, mut refused) = (course.actions.iter().peekable(), Vec::new());
     let mut rates = Vec::new();
     while controls(&mut controller, &messages, &mut rates) {

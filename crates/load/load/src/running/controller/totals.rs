@@ -3,18 +3,17 @@
 use super::checkpoints::{Checkpoint, Checkpoints};
 use super::machine::MachineReading;
 use super::run_state::RunState;
-use crate::console::human::float;
 use crate::load::schedule::args::MAX;
-use crate::results::asked::RunEnd;
-use crate::results::confidence::Confidence;
-use crate::results::cpu_time::{self, CpuTime};
-use crate::results::lateness::Lateness;
-use crate::results::machine_cpu::Meanwhile;
-use crate::results::outcome::Due;
-use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
-use crate::results::quota::Quota;
-use crate::results::tally::Tally;
-use crate::running::measuring::collector::Collector;
+use crate::recorded::asked::RunEnd;
+use crate::recorded::confidence::Confidence;
+use crate::recorded::cpu_time::{self, CpuTime};
+use crate::recorded::lateness::Lateness;
+use crate::recorded::machine_cpu::Meanwhile;
+use crate::recorded::outcome::Due;
+use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
+use crate::recorded::quota::Quota;
+use crate::recorded::stats::OperationStats;
+use crate::recorded::tally::Tally;
 use crate::running::policy::Policy;
 use crate::running::workers::length::{RunLength, Spacing};
 use crate::shown::csv_log::Second;
@@ -35,7 +34,9 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) collector: Collector<'run>,
     pub(crate) tally: Tally,
     pub(crate) over_time: OverTime,
-    /// The intervals of the last second.
+    /// Everything that was collected, if it decides when the run ends.
+    pub(crate) so_far: Option<OperationStats>,
+    /// The last intervals.
     recent: VecDeque<Interval>,
     checkpoints: Checkpoints,
     /// The backlog at the last checkpoint.
@@ -48,10 +49,9 @@ pub(crate) struct RunTotals<'run> {
 }
 
 impl<'run> RunTotals<'run> {
-    /// Creates the totals of a schedule that has just started.
-    pub(crate) fn new(state: RunState<'run>, logs: Logs) -> RunTotals<'run> {
-        let RunLength { spacing, constant_hz, .. } = *state.span.length();
-        let constant_hz = constant_hz.filter(|_| !state.shared.gives_up);
+    /// The totals of a schedule that has just started.
+    pub(crate) fn new(state: RunState<'run>, policy: &Policy, logs: Logs) -> RunTotals<'run> {
+        let spacing = state.span.length().spacing;
         RunTotals {
             state,
             collector: Collector::new(
@@ -63,6 +63,7 @@ impl<'run> RunTotals<'run> {
             .at_constant(constant_hz),
             tally: Tally::default(),
             over_time: OverTime::new(),
+            so_far: policy.deciding.as_ref().map(|_| OperationStats::new()),
             recent: VecDeque::new(),
             checkpoints: Checkpoints::new(&state),
             backlog: Backlog::default(),
@@ -113,6 +114,7 @@ impl<'run> RunTotals<'run> {
         }
         let stats = self.collector.collect();
         self.tally.add(stats);
+        self.so_far.iter_mut().for_each(|so_far| so_far.add(stats));
         let brief = Brief::of(stats);
         self.backlog = self.backlog_now();
         self.add(&before, brief);
@@ -271,10 +273,5 @@ impl<'run> RunTotals<'run> {
             return self.state.hz();
         }
         self.recent.iter().map(|interval| interval.asked).sum::<f64>() / second.as_secs_f64()
-    }
-
-    /// Returns whether more than `most` requests have failed.
-    pub(crate) fn has_failed_more_than(&self, most: f64) -> bool {
-        float(self.tally.failed()) > most
     }
 }

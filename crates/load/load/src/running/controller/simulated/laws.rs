@@ -283,7 +283,7 @@ fn course() -> impl Strategy<Value = Course> {
         actions.sort_by_key(|&(at, _)| at);
         // Resumes a run that was paused.
         actions.push((6_000, Action::Resume));
-        Course { stalls, freezes, hold_every, actions, most: None }
+        Course { stalls, freezes, hold_every, actions, ..Course::default() }
     })
 }
 

@@ -1,0 +1,155 @@
+//! Decides during a run whether a criterion is certain to be missed, or certain to hold, when the run ends.
+//!
+//! Each figure has a range at the end of the run: from its value if all requests that can still follow have the best
+//! results, to its value if they have the worst. Both are computed by the code of the figure itself, so ranks are
+//! rounded as in the report, and times are as exact as in its histograms. Shorter runs are in the range too. Some
+//! figures have no range, such as rates, gaps and lateness: nothing is certain about them before the end.
+
+use super::figure::{Figure, Single, Statistic, Value};
+use super::operator::Operator;
+use super::times::Times;
+use super::{Criterion, Figures};
+use crate::console::human::float;
+use crate::recorded::labels::OTHERS;
+use crate::recorded::percentiles::{GROWS, Sample};
+use hdrhistogram::Histogram;
+
+/// More requests than a run can have: 1 M/s for 35 years. Counts up to 8 times as high are exact as numbers with a
+/// floating point.
+const MANY: u64 = 1 << 50;
+
+/// How many requests may still start, and how many may still end.
+type Remaining = [u64; 2];
+
+/// The values that a figure can have at the end. Each has two ends itself if times are lower bounds.
+struct Range {
+    low: Value,
+    high: Value,
+}
+
+impl Range {
+    fn new([low, high]: [f64; 2]) -> Range {
+        let [low, high] = [low, high].map(|at| Value { least: at, most: at, bounds: (0, 0) });
+        Range { low, high }
+    }
+}
+
+impl Criterion {
+    /// Whether the criterion is missed at the end of a run that has these figures so far and at most `most` requests
+    /// in all, whatever their results are. None: any number of requests may follow.
+    pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
+        let limit = self.limit.value;
+        self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
+            Operator::Below | Operator::AtMost => !self.holds(low.most),
+            Operator::Above | Operator::AtLeast => !self.holds(high.least),
+            Operator::Equal => !(low.most..=high.least).contains(&limit),
+        })
+    }
+
+    /// Whether it would be lost too if no request had waited for its start.
+    pub(crate) fn is_lost_without_waiting(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
+        let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
+        !self.figure.is_about_waiting() && without.is_lost(figures, most)
+    }
+
+    /// Whether the criterion holds at the end of such a run, whatever the results are.
+    pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
+        let is_certain = |Range { low, high }| match self.operator {
+            Operator::Below | Operator::AtMost => self.holds(high.most),
+            Operator::Above | Operator::AtLeast => self.holds(low.least),
+            Operator::Equal => false,
+        };
+        self.actual(figures).is_some() && self.range(figures, most).is_some_and(is_certain)
+    }
+
+    /// None if nothing is certain. A label may occur any number of times, also in one request. Which labels count as
+    /// [`OTHERS`] depends on their order.
+    fn range(&self, figures: &Figures<'_>, most: Option<u64>) -> Option<Range> {
+        match &self.label {
+            None => {
+                let so_far = [figures.due, figures.response.times.len()];
+                let left = |so_far| most.map_or(MANY, |most| most.saturating_sub(so_far));
+                self.figure.range(figures, so_far.map(left))
+            }
+            Some(label) if label == OTHERS => None,
+            Some(label) => self.figure.range(&figures.of_label(label)?, [MANY; 2]),
+        }
+    }
+}
+
+impl Figure {
+    fn range(self, figures: &Figures<'_>, remaining: Remaining) -> Option<Range> {
+        let (statistic, times) = match self {
+            Figure::Of(statistic, times) => (statistic, times),
+            Figure::Confidence(..) => return None,
+            Figure::Single(single) => return single.range(figures, remaining).map(Range::new),
+        };
+        let more = match times {
+            Times::Wait => remaining[0],
+            Times::Service | Times::Response => remaining[1],
+            Times::Setup | Times::Of(_) => MANY,
+        };
+        Some(statistic.range(figures.times(times)?, more))
+    }
+}
+
+impl Statistic {
+    /// The range if up to `more` times follow, from zero to infinity.
+    fn range(self, sample: Sample<'_>, more: u64) -> Range {
+        let so_far = float(sample.times.len());
+        if self == Statistic::Count {
+            return Range::new([so_far, so_far + float(more)]);
+        }
+        let times = with_zeros(sample.times.clone(), more);
+        let Some(low) = self.value(Sample { times: &times, ..sample }) else {
+            return Range::new([f64::NAN; 2]);
+        };
+        if more == 0 {
+            return Range { low, high: low };
+        }
+        // If all that follow are lower bounds, each may be infinite.
+        let bounds = sample.bounds.cloned().unwrap_or_else(|| Histogram::new_from(&times));
+        let bounds = with_zeros(bounds, more);
+        let high = self.value(Sample::bounded(&times, &bounds)).unwrap_or(low);
+        Range { low, high: Value { least: f64::INFINITY, ..high } }
+    }
+}
+
+fn with_zeros(mut times: Histogram<u64>, zeros: u64) -> Histogram<u64> {
+    if zeros > 0 {
+        times.record_n(0, zeros).expect(GROWS);
+    }
+    times
+}
+
+impl Single {
+    fn range(self, figures: &Figures<'_>, [starts, ends]: Remaining) -> Option<[f64; 2]> {
+        let up_to = |so_far: u64, more: u64| [float(so_far), float(so_far.saturating_add(more))];
+        Some(match self {
+            Single::Due => up_to(figures.due, starts),
+            Single::Started => up_to(figures.started, starts),
+            Single::Unstarted => up_to(figures.unstarted, starts),
+            Single::Skipped => up_to(figures.skipped, starts),
+            Single::Completed => up_to(figures.completed, ends),
+            Single::Failed => up_to(figures.failed, ends),
+            Single::Unfinished => up_to(figures.unfinished, ends),
+            Single::Retried => [float(figures.retried), f64::INFINITY],
+            Single::Errors => {
+                let [_, started] = up_to(figures.started, starts);
+                up_to(figures.failed, ends).map(|failed| failed / started)
+            }
+            // The schedule has no more slots than these.
+            Single::Ratio => {
+                let [_, due] = up_to(figures.due, starts);
+                [float(figures.started) / due, f64::INFINITY]
+            }
+            Single::Gaps
+            | Single::Achieved
+            | Single::TargetLateness
+            | Single::GeneratorLateness => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
