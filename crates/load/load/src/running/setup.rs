@@ -8,6 +8,7 @@ use super::invitation::Invitation;
 use super::member::Member;
 use super::open_files;
 use super::policy::{Deciding, Policy};
+use super::prepared::Prepared;
 #[cfg(feature = "otlp")]
 use super::push::collector::Collector;
 use super::run_mode;
@@ -63,7 +64,7 @@ pub(crate) struct Setup {
     counted: Option<Counted>,
     /// The objective of a search. A step ends when it is decided.
     pub(crate) objective: Vec<Criterion>,
-    /// Cores to pin threads to; empty if they are not pinned.
+    /// The cores that threads are pinned to. Empty if threads are not pinned.
     pub(crate) cores: Vec<Core>,
     /// The fleet that the run joins, if any.
     pub(crate) invitation: Option<Invitation>,
@@ -162,7 +163,7 @@ impl Setup {
         })
     }
 
-    /// Sets up the next run at a constant rate of `hz` and of this length, with other random arrivals than before.
+    /// Sets up the next run with the constant rate `hz`, this duration and new random arrivals.
     pub(crate) fn change(&mut self, hz: f64, duration: Duration) -> anyhow::Result<()> {
         self.args.schedule.rate = Some(Rate::from_hz(hz)?);
         self.args.schedule.seed = self.args.schedule.seed.wrapping_add(1);
@@ -218,7 +219,7 @@ impl Setup {
         is_strict || args.skip_later_than.is_some() || args.max_backlog.is_some()
     }
 
-    /// The policy for slots that are late, and what ends the run early.
+    /// Returns the policy for late slots, with the conditions that end the run early.
     pub(crate) fn policy(&self) -> anyhow::Result<Policy> {
         let args = &self.args;
         Ok(Policy {
@@ -230,7 +231,7 @@ impl Setup {
         })
     }
 
-    /// Whether slots keep their intended starts, however late they are.
+    /// Returns whether slots keep their intended starts, however late they are.
     fn keeps_slots(&self) -> bool {
         let args = &self.args;
         args.strictness == Strictness::AVERAGE
@@ -238,7 +239,7 @@ impl Setup {
             && self.invitation.is_none()
     }
 
-    /// The requirements that can end the run.
+    /// Returns the requirements that can end the run.
     fn deciding(&self) -> anyhow::Result<Option<Deciding>> {
         let is_search = !self.objective.is_empty();
         let criteria = match self.args.fail_fast {
@@ -251,7 +252,7 @@ impl Setup {
         Ok(Some(Deciding { criteria, is_search, most_requests: self.most_requests()? }))
     }
 
-    /// How many requests of the load are recorded at most, if that is known. A late policy can move slots of the
+    /// Returns the maximum number of requests that are recorded, if it is known. A late policy can move slots of the
     /// warm-up into the recorded part.
     pub(crate) fn most_requests(&self) -> anyhow::Result<Option<u64>> {
         let (schedule, RunLength { warmup, duration, .. }) = (&self.args.schedule, self.length()?);

@@ -10,8 +10,8 @@ use super::operator::Operator;
 use super::times::Times;
 use super::{Criterion, Figures};
 use crate::console::human::float;
-use crate::recorded::labels::OTHERS;
-use crate::recorded::percentiles::{GROWS, Sample};
+use crate::results::labels::OTHERS;
+use crate::results::percentiles::{GROWS, Sample};
 use hdrhistogram::Histogram;
 
 /// More requests than a run can have: 1 M/s for 35 years. Counts up to 8 times as high are exact as numbers with a

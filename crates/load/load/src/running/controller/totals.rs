@@ -4,16 +4,17 @@ use super::checkpoints::{Checkpoint, Checkpoints};
 use super::machine::MachineReading;
 use super::run_state::RunState;
 use crate::load::schedule::args::MAX;
-use crate::recorded::asked::RunEnd;
-use crate::recorded::confidence::Confidence;
-use crate::recorded::cpu_time::{self, CpuTime};
-use crate::recorded::lateness::Lateness;
-use crate::recorded::machine_cpu::Meanwhile;
-use crate::recorded::outcome::Due;
-use crate::recorded::over_time::{Backlog, Brief, Interval, OverTime};
-use crate::recorded::quota::Quota;
-use crate::recorded::stats::OperationStats;
-use crate::recorded::tally::Tally;
+use crate::results::asked::RunEnd;
+use crate::results::confidence::Confidence;
+use crate::results::cpu_time::{self, CpuTime};
+use crate::results::lateness::Lateness;
+use crate::results::machine_cpu::Meanwhile;
+use crate::results::outcome::Due;
+use crate::results::over_time::{Backlog, Brief, Interval, OverTime};
+use crate::results::quota::Quota;
+use crate::results::stats::OperationStats;
+use crate::results::tally::Tally;
+use crate::running::measuring::collector::Collector;
 use crate::running::policy::Policy;
 use crate::running::workers::length::{RunLength, Spacing};
 use crate::shown::csv_log::Second;
@@ -36,7 +37,7 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) over_time: OverTime,
     /// Everything that was collected, if it decides when the run ends.
     pub(crate) so_far: Option<OperationStats>,
-    /// The last intervals.
+    /// The intervals of the last second.
     recent: VecDeque<Interval>,
     checkpoints: Checkpoints,
     /// The backlog at the last checkpoint.
@@ -49,9 +50,10 @@ pub(crate) struct RunTotals<'run> {
 }
 
 impl<'run> RunTotals<'run> {
-    /// The totals of a schedule that has just started.
+    /// Creates the totals of a schedule that has just started.
     pub(crate) fn new(state: RunState<'run>, policy: &Policy, logs: Logs) -> RunTotals<'run> {
-        let spacing = state.span.length().spacing;
+        let RunLength { spacing, constant_hz, .. } = *state.span.length();
+        let constant_hz = constant_hz.filter(|_| !state.shared.gives_up);
         RunTotals {
             state,
             collector: Collector::new(

@@ -2,10 +2,10 @@
 
 use crate::judged::criteria::Figures;
 use crate::judged::criteria::tests::read;
-use crate::recorded::labels::tests::ended;
-use crate::recorded::lateness::Lateness;
-use crate::recorded::operation::Operation;
-use crate::recorded::stats::OperationStats;
+use crate::results::labels::tests::ended;
+use crate::results::lateness::Lateness;
+use crate::results::operation::Operation;
+use crate::results::stats::OperationStats;
 use nanopace::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
