@@ -99,3 +99,38 @@ impl Rows {
         Ok(Rows::of_file(path.as_ref())?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::slot::Slot;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Tool {
+        #[command(flatten)]
+        data: DataArgs,
+    }
+
+    fn rows(options: &[&str]) -> Result<Option<Rows>, LoadError> {
+        Tool::parse_from(["tool"].iter().chain(options)).data.rows()
+    }
+
+    #[test]
+    fn options_of_a_target_of_its_own_read_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users.csv");
+        std::fs::write(&path, "user\nada\n").unwrap();
+        let file = path.to_str().unwrap();
+        let stops = rows(&["--data", file, "--data-end", "stop"]).unwrap().unwrap();
+        assert_eq!((stops.columns(), stops.most_slots()), (&["user".to_owned()][..], Some(1)));
+        assert_eq!(stops.of(Slot::ALONE).get("user"), Some("ada"));
+        assert_eq!(Rows::read(&path).unwrap().most_slots(), None);
+        assert!(rows(&[]).unwrap().is_none());
+        std::fs::write(&path, "user\n").unwrap();
+        let error = Rows::read(&path).unwrap_err().to_string();
+        assert_eq!(error, format!("{file} line 2: there is no row in it"));
+        let help = Tool::try_parse_from(["tool", "--help"]).unwrap_err().to_string();
+        assert!(help.contains("Take a row for each call"), "{help}");
+    }
+}
