@@ -17,7 +17,7 @@
 //! cargo xtask package     packages the published crates, unpacks them outside of the workspace, compiles them with
 //!                         each feature alone and all features except one, builds their documentation, and does a dry
 //!                         run of publishing
-//! cargo xtask release-check  the same, and runs their tests and examples there
+//! cargo xtask release-check  the same with every combination of features, and runs their tests and examples there
 //! cargo xtask features    compiles every combination of the features of every published crate
 //! cargo xtask fresh-user  the README's example as a new user writes it, with a registry of the packages
 //! cargo xtask fresh-user install   the same, and installs the program and runs it
@@ -79,10 +79,6 @@ const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nan
 /// program, and would build everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// Leaves out simulations. They read no files, so they would find in packages what they find in the workspace.
-const SIMULATED: [&str; 3] =
-    ["--skip=simulation::laws", "--skip=simulated::laws", "--skip=confidence::tests"];
-
 /// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
 const AT_A_TIME: &str = "6";
 
@@ -113,7 +109,7 @@ fn main() -> ExitCode {
         ["lint"] => lint(),
         ["structure"] => vec![structure()],
         ["instructions"] => vec![needed(&services::OF_COUNTS, ""), instructions()],
-        ["package"] => package(),
+        ["package"] => package(Which::AloneAndLeftOut),
         ["release-check"] => release(),
         ["features"] => vec![features(Which::Every)],
         ["fresh-user"] => fresh::user(ROOT, false),
@@ -374,7 +370,7 @@ fn header() -> Result<String, String> {
 }
 
 /// Checks all published crates as their users get them, except that no test runs: the test command runs the same tests.
-fn package() -> Vec<Step> {
+fn package(which: Which) -> Vec<Step> {
     vec![
         unpacked(),
         Step::new("published crates alone, with their tests, examples and benchmarks", || {
@@ -383,7 +379,7 @@ fn package() -> Vec<Step> {
         Step::new("documentation of the published crates", || {
             alone(&["doc", "--no-deps"], &[("RUSTDOCFLAGS", "--deny warnings")])
         }),
-        features(Which::AloneAndLeftOut),
+        features(which),
         pages("their public items are listed", pages::check),
         Step::new("publishing, as a dry run", || {
             cargo(&["publish", "--workspace", "--dry-run", "--no-verify", "--allow-dirty"], &[])
@@ -403,8 +399,7 @@ fn release() -> Vec<Step> {
     let tests = vec![
         needed(&services::OF_TESTS, ""),
         Step::new("tests of the published crates, and their examples", || {
-            let words = ["--include-ignored"].into_iter().chain(SIMULATED).map(str::to_owned);
-            let words: Vec<String> = words.collect();
+            let words = ["--include-ignored".to_owned()];
             let unpacked = of_unpacked();
             built(&unpacked.each_ref().map(String::as_str), &words)
                 .is_some_and(|programs| succeed(&programs))
@@ -413,7 +408,7 @@ fn release() -> Vec<Step> {
             alone(&["test", "--doc", "--no-fail-fast"], &[FRESH])
         }),
     ];
-    package().into_iter().chain(tests).collect()
+    package(Which::Every).into_iter().chain(tests).collect()
 }
 
 fn features(which: Which) -> Step {
