@@ -401,7 +401,7 @@ impl PacerBuilder {
     /// ```
     pub fn sleep_share(mut self, share: f64) -> PacerBuilder {
         self.pausing.sleep_share = share.clamp(0.0, 1.0);
-        self.pausing.spared_ns = i64::MAX;
+        self.pausing.spared_ns = i64::MAX; // sleeps are stretched at every rate
         self
     }
 

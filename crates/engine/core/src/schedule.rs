@@ -298,7 +298,8 @@ impl Schedule {
         let time = self.schedule_time(now);
         self.drop_paid(time);
         if self.end.is_over(time) {
-            // The only other effect is that slots that are not known yet now lie after the end.
+            // The end by duration is past, so the new shape is ignored. The old load is anchored at `time`, so that slots
+            // which are leased later get starts after the end.
             return self.follow_load(time);
         }
         self.history.correct(&shape, self.origin, time);

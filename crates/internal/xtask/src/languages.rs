@@ -1,6 +1,6 @@
 //! Builds, checks and runs the examples in Go and Java, with the C library in `target/debug`.
 
-use crate::steps::{Step, is_left_out};
+use crate::steps::{Step, leave_out};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +14,7 @@ const JAVA: u32 = 22;
 pub(crate) fn go(root: &'static str) -> Step {
     Step::new("Go: its package and example", || {
         if !succeeds(Command::new("go").arg("version").stderr(Stdio::null())) {
-            return is_left_out("the example in Go", "there is no go on PATH");
+            return leave_out("the example in Go", "there is no go on PATH");
         }
         let go = |words: &[&str]| succeeds(&mut go_command(Path::new(root), words));
         go(&["vet", "./..."])
@@ -42,7 +42,7 @@ pub(crate) fn java(root: &'static str) -> Step {
     Step::new("Java: its classes and example", || {
         let Some(tools) = java_tools() else {
             let why = format!("there is no javac from {JAVA} on, on PATH or in JAVA_HOME");
-            return is_left_out("the example in Java", &why);
+            return leave_out("the example in Java", &why);
         };
         let (root, tools) = (Path::new(root), tools.as_path());
         compiles(root, tools)

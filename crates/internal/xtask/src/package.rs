@@ -1,6 +1,6 @@
 //! Packages the published crates, and unpacks them outside of the workspace, where they depend only on each other.
 
-use crate::steps::is_left_out;
+use crate::steps::leave_out;
 use crate::wings;
 use std::env;
 use std::fs;
@@ -71,7 +71,7 @@ pub(crate) fn tells_whether_the_source_is_named(root: &Path) -> bool {
     let unnamed = published.iter().filter(|package| !is_named(package));
     let names = unnamed.map(|package| &package.name[..]).collect::<Vec<_>>().join(", ");
     names.is_empty()
-        || is_left_out(
+        || leave_out(
             "the address of the source",
             &format!("these have no `repository`: {names}. Set it as docs/RELEASE.md says"),
         )

@@ -1,7 +1,7 @@
 //! Builds the wheel of the Python package, installs it in a fresh virtual environment, and runs its tests.
 
 use crate::sources;
-use crate::steps::{Step, is_left_out};
+use crate::steps::{Step, leave_out};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ pub(crate) fn package(root: &'static str, if_changed: bool) -> Step {
         let package = Package::new(Path::new(root));
         let state = state(Path::new(root));
         if if_changed && fs::read_to_string(&package.passed).is_ok_and(|text| text == state) {
-            return is_left_out(
+            return leave_out(
                 TESTS,
                 "they passed and nothing has changed since; run them with cargo xtask python",
             );
         }
         if !succeeds(Command::new("python3").args(["-c", PROBE]).stderr(Stdio::null())) {
-            return is_left_out(TESTS, "they need python3 3.10 or later, with venv");
+            return leave_out(TESTS, "they need python3 3.10 or later, with venv");
         }
         if !package.is_prepared() {
-            return is_left_out(TESTS, "pip cannot fetch their dependencies");
+            return leave_out(TESTS, "pip cannot fetch their dependencies");
         }
         package.passes() && fs::write(package.passed, state).is_ok()
     })

@@ -1,5 +1,5 @@
-//! Runs the thread of a limiter that takes tokens from the store ahead of requests, in blocks (`lease.rs`). The thread
-//! gives back expired tokens, and registers this process in the store.
+//! Runs the thread that gives expired tokens back and registers this process in the store, for a limiter that takes
+//! tokens ahead of requests, in blocks (`lease.rs`).
 
 use crate::core::Core;
 use crate::decide::{Reply, look, replace};
@@ -15,6 +15,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
+
+/// The number of sweeps for which an answer to a roll call registers this process.
+const REGISTERED_SWEEPS: u32 = 4;
 
 /// The maximum number of attempts to give a block back. An attempt fails if another process changes the state between
 /// its read and its write.
@@ -60,7 +63,7 @@ impl<C: LimitsOf<str>> LeaseKeeper<C> {
 
     fn sweep(&self) {
         if let Some(leases) = &self.core.leases {
-            self.answer_roll_call(leases, leases.ahead * 4);
+            self.answer_roll_call(leases, leases.ahead * REGISTERED_SWEEPS);
             self.give_back(self.core.now());
         }
     }

@@ -58,8 +58,8 @@ impl Process {
         })
     }
 
-    /// How many slots are due at `count` or before. A replay may have more, 2^20 after the slot that
-    /// it is [read ahead](Process::read_ahead) of.
+    /// Returns the number of slots that are due at `count` or before. Of a replay, counts only the slots that have been
+    /// read: at most 2^20 after the last [`read_ahead`](Process::read_ahead).
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {
             Source::Even => u64::try_from(count / ONE).unwrap_or(u64::MAX).saturating_add(1),

@@ -29,7 +29,8 @@ pub trait ConfigStore: Debug + Send + Sync {
     fn limits_of(&self, key: &str) -> Option<Arc<Limits>>;
 
     /// Returns a number that is different after each change of this key's limits. It may be different after other
-    /// changes too: in [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of one key in 1,024.
+    /// changes too: in [`MemoryConfig`](crate::MemoryConfig), after each change of any prefix, and of each key that shares
+    /// its counter. There are 1,024 counters.
     ///
     /// A caller that reads the version first, and then [`limits_of`](ConfigStore::limits_of), may keep the limits
     /// until the version changes.

@@ -2,7 +2,9 @@
 //! complete.
 #![cfg(unix)]
 
-use crate::command::{nanopace, signal};
+use crate::command::nanopace;
+#[cfg(feature = "otlp")]
+use crate::command::signal;
 use crate::intervals::histograms;
 use hdrhistogram::Histogram;
 use std::fs;

@@ -10,7 +10,9 @@ const EPOCH_US: i64 = 1_700_000_000_000_000;
 
 #[derive(Debug)]
 pub(super) struct SimulatedStore {
+    /// Runs the real scripts of the store in this process.
     pub(super) store: Played,
+    /// The duration of a request, without its frames.
     per_request_ns: u64,
     per_frame_ns: u64,
     /// The total time by which the store's clock has been set forward.

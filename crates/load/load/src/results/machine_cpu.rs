@@ -1,4 +1,4 @@
-//! Reads the CPU use of the whole machine and its clock rate during a run, to show how much other programs used.
+//! Parses the CPU use of the whole machine and its clock rate during a run, to show how much other programs used.
 
 use crate::console::human::float;
 
@@ -30,7 +30,7 @@ pub(crate) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// Returns the share of other programs in the time in which the CPUs were not idle.
+    /// Returns the share of other programs, the system and the host in the time in which the CPUs were not idle.
     pub(crate) fn of_others(self) -> f64 {
         let busy = 1.0 - self.idle;
         if busy > 0.0 { ((self.stolen + self.others) / busy).min(1.0) } else { 0.0 }

@@ -105,7 +105,7 @@ fn no_operator(text: &str) -> CriterionError {
 
 /// Splits a text into words at its spaces.
 fn words(text: &str) -> Vec<Word> {
-    let begins = |at: usize| !text[..at].ends_with(|c: char| !c.is_whitespace());
+    let begins = |at: usize| text[..at].chars().next_back().is_none_or(char::is_whitespace);
     let indices = text.char_indices();
     let starts = indices.filter(|&(at, c)| !c.is_whitespace() && begins(at));
     let end = |at: usize| text[at..].find(char::is_whitespace).map_or(text.len(), |n| at + n);

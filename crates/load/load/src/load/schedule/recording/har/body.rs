@@ -37,6 +37,7 @@ pub(super) fn of(
     size: Option<i64>,
     fields: &[Field],
 ) -> Result<Option<Bytes>, String> {
+    // The size is -1 if it is unknown.
     let may_be_empty = size.is_none_or(|size| size <= 0) && !announce_body(fields);
     let Some(PostData { text, encoding, .. }) = post_data else {
         return Ok(may_be_empty.then(Bytes::new));
