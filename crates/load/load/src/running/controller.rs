@@ -20,9 +20,9 @@ use crate::console::human::count;
 use crate::judged::criteria::{Criterion, Figures};
 use crate::judged::summary::{Ending, RunResults, Summary, Title};
 use crate::load::action::{Action, Refusal};
-use crate::results::asked::RunEnd;
-use crate::results::lateness::Lateness;
-use crate::results::think_times::HICCUP;
+use crate::recorded::asked::RunEnd;
+use crate::recorded::percentiles;
+use crate::recorded::think_times::HICCUP;
 use crate::shown::snapshot::Phase;
 use commands::Commands;
 use crossterm::event::KeyEvent;
@@ -130,10 +130,13 @@ impl<'run> Controller<'run> {
             return false;
         }
         let (figures, most) = (Figures::so_far(so_far), self.most_requests());
-        let Lateness { target, generator, .. } = so_far.lateness;
-        let is_lost = |criterion: &&Criterion| match *is_search && generator > target {
-            true => criterion.is_lost_without_waiting(&figures, most),
-            false => criterion.is_lost(&figures, most),
+        let is_late_itself = *is_search && so_far.lateness.generator > so_far.lateness.target;
+        let is_late = percentiles::at(&so_far.wait, 0.99) > HICCUP;
+        let is_lost = |criterion: &&Criterion| {
+            if is_late_itself {
+                return !is_late && criterion.is_lost_without_waiting(&figures, most);
+            }
+            criterion.is_lost(&figures, most)
         };
         self.lost = criteria.iter().find(is_lost).cloned();
         let is_certain = || criteria.iter().all(|it| it.is_certain(&figures, most));

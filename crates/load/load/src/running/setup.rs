@@ -242,10 +242,8 @@ impl Setup {
     /// Returns the requirements that can end the run.
     fn deciding(&self) -> anyhow::Result<Option<Deciding>> {
         let is_search = !self.objective.is_empty();
-        let criteria = match self.args.fail_fast {
-            true => self.args.criteria(),
-            false => self.objective.clone(),
-        };
+        let required = if self.args.fail_fast { self.args.criteria() } else { Vec::new() };
+        let criteria = if is_search { self.objective.clone() } else { required };
         if criteria.is_empty() {
             return Ok(None);
         }

@@ -1,7 +1,6 @@
 //! Tests: runs and steps of searches end when their requirements are decided, with the same result as whole ones.
 
 use super::{Course, Server, run, run_setup, set_up};
-use crate::judged::criteria::Criterion;
 use crate::judged::search::judge::Promise;
 use crate::judged::search::method::{Bounds, Conclusion, Outcome, Search};
 use crate::load::action::Action;
@@ -80,7 +79,7 @@ fn search(
     let promise = Promise::new(vec![until.parse().unwrap()]);
     let mut setup = set_up(&format!("--warmup 500ms {load}"), None);
     if ends_early {
-        setup.objective = promise.all().map(Criterion::clone).collect();
+        setup.objective = promise.all().cloned().collect();
     }
     let (mut search, mut steps, mut seconds) = (Search::new(bounds), Vec::new(), 0.0);
     while let Some(step) = search.next() {
