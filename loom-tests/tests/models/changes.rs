@@ -56,7 +56,6 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
 /// Threads: one that acquires, one that sets the rate to one per second and moves the clock forward by 10 us, ten
 /// intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before
 /// it; the addition as a load and a store.
-/// addition as a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {

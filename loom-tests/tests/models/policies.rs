@@ -112,7 +112,6 @@ fn skips_are_counted_once() {
 /// Threads: one that acquires a slot that is known to be due, one that sets the limit and acquires. Eleven slots are
 /// due, seven of them too late. Edits: `skip` moves the word by a store, or counts the slots that it tried to skip
 /// even if its exchange failed.
-/// even if its exchange failed.
 #[test]
 fn a_skip_loses_no_slot() {
     explore("a_skip_loses_no_slot", || {

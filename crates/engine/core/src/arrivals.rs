@@ -28,7 +28,6 @@ use std::time::Duration;
 /// converts the number of the slot to the *count* at which the slot is due. The slot's intended start is the time at
 /// which the load reaches that count. At a rate of 100/s the count grows by 1 in 10 ms. Every process except a replay
 /// has one slot per count in the long run, so it does not change the load.
-/// count in the long run, so it does not change the load.
 ///
 /// | process | string | slot `n` is due at count | variance of the gaps |
 /// |---|---|---|---|

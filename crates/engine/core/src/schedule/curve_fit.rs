@@ -178,7 +178,6 @@ mod tests {
         /// Checks that for every shape, time and share, a parabola gives the intended start of each of its slots
         /// within a nanosecond and in order, and the start of its first slot exactly. Also checks that a parabola
         /// finds the slots that are due at a given time.
-        /// moment.
         #[test]
         #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "in range")]
         fn a_parabola_is_within_a_nanosecond(shape in shapes(), at in 0.0_f64..1.0, weight in 1_u32..4, origin in 0_i64..1 << 40, parts in prop::array::uniform8(0_u64..=1 << 32)) {

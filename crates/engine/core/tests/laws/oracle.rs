@@ -13,13 +13,12 @@
 //!   bound. `stalls.rs` checks how much lower it may be.
 //! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended
 //!   start.
-//!   approximate intended start.
+//!
 //! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read
 //! and where it is counted from), and for every rate change 2^-16 of the longest interval and 2 ns at the faster rate,
 //! which are more at the slower one; see `Slack`. Owed time is made up for from a start on. If that caller had to
 //! wait, it started in a whole nanosecond; see `PayBack`. If a decision depends on a smaller difference, the sequence
 //! ends at that step.
-//! sequence ends there.
 
 use crate::common::{rate, span, strictness};
 use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};

@@ -54,7 +54,7 @@ impl Curve<'_> {
     /// values.
     fn points(&self) -> Vec<(f64, f64)> {
         let most = human::float(self.times.len()).min(TICKS[4].0);
-        (0..)
+        (0..=4 * STEPS)
             .map(|step| 2.0 * 10_f64.powf(f64::from(step) / f64::from(STEPS)))
             .take_while(|&odds| odds <= most)
             .map(|odds| (odds, human::float(self.times.value_at_quantile(1.0 - 1.0 / odds).max(1))))

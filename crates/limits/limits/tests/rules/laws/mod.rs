@@ -151,8 +151,8 @@ pub(crate) fn agrees<R: Rule>(
     Ok(())
 }
 
-/// Checks that between any two moments `from` and `to`, both included, no more is admitted than `bound` allows for `to
-/// - from`.
+/// Checks that between any two moments `from` and `to`, both included, no more is admitted than `bound` allows for
+/// their distance.
 pub(crate) fn is_bounded<R: Rule>(
     rule: &R,
     arrivals: &[Arrival],

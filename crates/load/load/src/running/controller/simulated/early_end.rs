@@ -8,13 +8,13 @@ use nanopace::Rate;
 use std::time::Duration;
 
 /// A server that can serve 200 requests a second.
-fn server(seed: u64, failed_share: f64) -> Option<Server> {
-    Some(Server { seed, mean: Duration::from_millis(5), failed_share })
+fn server(seed: u64, failed_share: f64) -> Server {
+    Server { seed, mean: Duration::from_millis(5), failed_share }
 }
 
 #[test]
 fn a_run_ends_when_a_requirement_is_lost() {
-    let fails = Course { server: server(0, 1.0), ..Course::default() };
+    let fails = Course { server: Some(server(0, 1.0)), ..Course::default() };
     let change = vec![(1_000, Action::SetRate(Rate::per_second(90).unwrap()))];
     let changed = Course { actions: change, ..fails.clone() };
     let pause = vec![(500, Action::Pause), (700, Action::Resume)];
@@ -103,7 +103,7 @@ fn steps_that_end_early_lead_a_search_to_the_same_answer() {
             ("errors <= 5%", 0.02),
         ][usize::try_from(seed % 4).unwrap()];
         let load = ["", "--arrivals poisson"][usize::try_from(seed / 4 % 2).unwrap()];
-        let course = Course { server: server(seed, failed_share), ..Course::default() };
+        let course = Course { server: Some(server(seed, failed_share)), ..Course::default() };
         let [(answer, steps, all), (same, short, less)] =
             [false, true].map(|ends_early| search(until, load, &course, ends_early));
         assert_eq!((same, &short), (answer, &steps), "{until} {load} {seed}");
