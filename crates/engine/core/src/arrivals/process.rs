@@ -58,7 +58,7 @@ impl Process {
         })
     }
 
-    /// Returns the number of slots that are due at `count` or before. Of a replay, counts only the slots that have been
+    /// Returns the number of slots that are due at `count` or before. For a replay, counts only the slots that have been
     /// read: at most 2^20 after the last [`read_ahead`](Process::read_ahead).
     pub(crate) fn slots_by(&self, count: Count) -> u64 {
         let slots = match &mut *self.0.borrow_mut() {
