@@ -82,7 +82,7 @@ impl Limits {
 
     /// Replaces the cost in the receipt by the `actual` cost. A lower cost is refunded by limits that have stayed the
     /// same since, except debt that time has paid off and counts that have left their window. A higher cost is counted
-    /// even if it does not fit, also by limits that have changed since. If the number of limits has changed, each
+    /// even if it exceeds a limit. Limits that have changed since the request count it too. If the number of limits has changed, each
     /// changed limit counts the largest excess of all costs. Missing costs stay as they were.
     pub fn settle<'a>(
         &self,

@@ -17,8 +17,8 @@ use crate::QuotaError;
 /// Fractions of a token in r / `size` x the share are carried over to the next refill. Many small refills thus move as
 /// much as a few large ones. While tokens wait, requests are served at up to `ratio` times the rate of the refills, and
 /// at most `size` x `ratio` at once. Each refilled token can eventually be taken. While r tokens are refilled, at most
-/// `ratio` x (r + `size`) are taken, and one more for a carried fraction. If size and ratio are
-/// [changed](TokenPool::set_size) during that time, the largest of each apply.
+/// `ratio` x (r + `size`) are taken, and one more for a carried fraction. If `size` or `ratio` is
+/// [changed](TokenPool::set_size) while the r tokens are refilled, the bound uses the largest value of each.
 ///
 /// # Cost
 ///

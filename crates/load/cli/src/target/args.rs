@@ -34,7 +34,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_tls: bool,
 
-    /// Send this many bytes as body
+    /// Respond with a body of this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 3, conflicts_with_all = ["url", "targets"],
         value_parser = value_parser!(u32).range(..=LONGEST_BODY))]
     pub(crate) target_body: u32,

@@ -18,7 +18,8 @@ fn a_target_that_holds_its_thread_before_the_load_is_not_there() {
     drop(end);
 }
 
-/// A session that holds its thread in `connect` takes the others of that thread with it.
+/// If a session blocks its thread in `connect`, the other sessions of that thread are not opened either, and the load
+/// starts without them.
 #[test]
 fn the_load_begins_without_threads_that_connect_holds() {
     for (threads, holding, unopened) in [(1, 1, 4), (2, 1, 2), (2, 2, 4)] {
