@@ -22,7 +22,7 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_name = "LATENCY", default_value_t, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_latency: Latency,
 
-    /// Stop responding once: 2s@3s stops for 2 s, 3 s after the load starts
+    /// Stop responding once: 2s@3s stops from 3 s to 5 s after the load starts
     #[arg(long, value_name = "TIME@TIME", conflicts_with_all = ["url", "targets"])]
     pub(crate) target_stall: Option<Stall>,
 

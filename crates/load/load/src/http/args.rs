@@ -19,8 +19,8 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay the requests of this HAR file with their timing; append hosts=all or hosts=HOST,HOST to include other
-    /// hosts
+    /// Replay this HAR file with its timing; append hosts=all or hosts=HOST,HOST to include hosts other than that of
+    /// the first request
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
 }

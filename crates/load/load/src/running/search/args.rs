@@ -95,7 +95,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the objective's figure at each tried rate as SVG
+    /// Write an SVG chart of the objective's figure at each tried rate
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }
