@@ -19,8 +19,8 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay this HAR file with its timing; append hosts=all or hosts=HOST,HOST to include hosts other than that of
-    /// the first request
+    /// Replay this HAR file's requests to its first host, with their timing; append hosts=all or hosts=HOST,HOST to
+    /// choose the hosts
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
 }

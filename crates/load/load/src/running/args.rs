@@ -35,11 +35,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// End after exactly this number of requests, including skipped ones but not the warm-up
+    /// End after exactly this number of requests, including skipped requests and excluding the warm-up
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// Run until the confidence interval of a percentile is narrow enough, as in "p99 5%" [see: help requirements]
+    /// Run until the 95 % confidence interval of a percentile is within a share of it, as in "p99 5%" [see: help
+    /// requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
