@@ -22,14 +22,14 @@ Examples:
 /// The options of `nanopace completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// Shell for which to print the script
+    /// Print the script for this shell
     shell: Shell,
 }
 
 /// The options of `nanopace man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Command to describe [default: the whole program]
+    /// Describe this command [default: the whole program]
     command: Option<String>,
 }
 

@@ -18,19 +18,19 @@ const LONGEST_BODY: i64 = 1 << 30;
 #[expect(clippy::struct_field_names, reason = "they are the names of the options")]
 #[command(next_help_heading = "Embedded target")]
 pub(crate) struct TargetArgs {
-    /// Respond after this time, or one drawn anew each time, as in 'exp 5ms' [see: help target]
+    /// Respond after this time, as in 1ms, or after a random time, as in 'exp 5ms' [see: help target]
     #[arg(long, value_name = "LATENCY", default_value_t, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_latency: Latency,
 
-    /// Stop responding once: 2s@3s is for 2 s, from 3 s after the start
+    /// Stop responding once: 2s@3s stops from 3 s to 5 s after the load starts
     #[arg(long, value_name = "TIME@TIME", conflicts_with_all = ["url", "targets"])]
     pub(crate) target_stall: Option<Stall>,
 
-    /// Respond to this random share of requests with status 500, as in 1% or 0.01
+    /// Respond with status 500 to a random share of the requests, as in 1% or 0.01
     #[arg(long, value_name = "SHARE", default_value_t, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_errors: Share,
 
-    /// Serve HTTPS, with a certificate that only this run trusts
+    /// Serve HTTPS with a certificate that only this run trusts
     #[arg(long, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_tls: bool,
 
@@ -39,7 +39,7 @@ pub(crate) struct TargetArgs {
         value_parser = value_parser!(u32).range(..=LONGEST_BODY))]
     pub(crate) target_body: u32,
 
-    /// Seed random latencies and errors: the same seed gives the n-th request the same latency and status
+    /// Seed the random latencies and errors; with the same seed, the n-th request gets the same latency and status
     #[arg(long, value_name = "NUMBER", default_value_t = 1, conflicts_with_all = ["url", "targets"])]
     pub(crate) target_seed: u64,
 }

@@ -30,7 +30,7 @@ time; the exit status is still 0. Ctrl-C ends the measurements and reports the r
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Measure for this number of seconds; a longer measurement is more certain
+    /// Measure for this number of seconds; longer measurements give more precise results
     #[arg(long, value_name = "NUMBER", default_value = "24", value_parser = seconds)]
     pub(crate) seconds: Duration,
 

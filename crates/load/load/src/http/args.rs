@@ -19,8 +19,8 @@ pub(crate) struct HttpRunArgs<E: EmbeddedTarget> {
     #[command(flatten)]
     pub(crate) requests: RequestArgs<E>,
 
-    /// Replay the requests of this HAR file with their timing; append hosts=all or hosts=HOST,HOST to include other
-    /// hosts
+    /// Replay this HAR file's requests to its first host, with their timing; append hosts=all or hosts=HOST,HOST to
+    /// choose the hosts
     #[arg(long, value_name = "FILE", conflicts_with = "arrivals", value_parser = har, help_heading = "Requests")]
     pub(crate) har: Option<ArrivalProcess>,
 }
@@ -51,15 +51,15 @@ pub(crate) struct HttpSearchArgs<E: EmbeddedTarget> {
 /// The options that define requests, their target, and the way in which they are sent.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArgs<E: EmbeddedTarget> {
-    /// Send requests to this URL, and one extra request before the load to check it [default: an embedded target]
+    /// Send requests to this URL; before the load, one extra request checks the URL [default: the embedded target]
     #[arg(long, value_name = "URL", help_heading = "Requests")]
     pub(crate) url: Option<String>,
 
-    /// Send the requests in this file in turn, in one of vegeta's formats; - is standard input
+    /// Send the requests in this file (in vegeta's HTTP or JSON format) one after the other; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method", "body", "body_file", "form"], help_heading = "Requests")]
     pub(crate) targets: Option<PathBuf>,
 
-    /// Run the scenarios in this TOML file: several requests per slot [see: help scenarios]
+    /// Run the scenarios in this TOML file; each slot sends several requests [see: help scenarios]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "targets", "method", "body", "body_file", "form", "items"], help_heading = "Requests")]
     pub(crate) scenario: Option<PathBuf>,
 

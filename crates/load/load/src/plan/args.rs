@@ -23,7 +23,7 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Show the load up to this time [default: all of it; the first minute if it has no end]
+    /// Show the load up to this time [default: the whole load, or the first minute if it has no end]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub(crate) duration: Option<Duration>,
 

@@ -31,19 +31,20 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
 
-    /// Run for this long, warm-up excluded [default: 10s; no limit with --requests]
+    /// Run for this long, excluding the warm-up [default: 10s; no limit with --requests, --shape or a recording]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
-    /// End after exactly this number of requests, warm-up excluded; skipped requests count
+    /// End after exactly this number of requests, including skipped requests and excluding the warm-up
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Load")]
     pub(crate) requests: Option<u64>,
 
-    /// Run until the confidence interval of a percentile is this narrow, as in "p99 5%" [see: help requirements]
+    /// Run until the 95 % confidence interval of a percentile is within a share of it, as in "p99 5%" [see: help
+    /// requirements]
     #[arg(long, value_name = "GOAL", help_heading = "Load")]
     pub(crate) until_confident: Option<Goal>,
 
-    /// End an --until-confident run after this time, warm-up excluded [default: 10min]
+    /// End an --until-confident run after at most this time, excluding the warm-up [default: 10min]
     #[arg(long, value_name = "TIME", requires = "until_confident", value_parser = positive_duration, help_heading = "Load")]
     pub(crate) longest: Option<Duration>,
 
@@ -55,19 +56,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Send from this many threads [default: one per core; fewer for a local server or a low rate]
+    /// Send from this number of threads [default: one per core; fewer for a local server or a low rate]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
-    /// Set the speed of catching up when late: 0 at once, 1 never, 1.1 at up to 110 % of the rate
+    /// Set how missed slots are made up for: 0 at once, 1 never, 1.1 at up to 110 % of the rate
     #[arg(long, value_name = "NUMBER", default_value_t, help_heading = "When late")]
     pub(crate) strictness: Strictness,
 
-    /// Drop the part of a backlog that is older than this [default: drop nothing]
+    /// Make up for at most this much lateness; give up the schedule time beyond it [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = "When late")]
     pub(crate) max_backlog: Option<Duration>,
 
-    /// Skip and count requests that would start later than this [default: skip none]
+    /// Skip requests that would start more than this time late, and count them [default: skip none]
     #[arg(long, value_name = "TIME", value_parser = positive_duration, help_heading = "When late")]
     pub(crate) skip_later_than: Option<Duration>,
 
@@ -78,7 +79,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) report: DetailArgs,
 
-    /// Print a line each second instead of the full-screen view
+    /// Print one line per second instead of showing the full-screen view
     #[arg(long, help_heading = "While it runs")]
     pub(crate) no_tui: bool,
 
@@ -86,7 +87,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration, help_heading = "Load")]
     pub(crate) warmup: Duration,
 
-    /// Exit with status 3 unless this holds, as in "p99 response < 50ms"; repeatable [see: help requirements]
+    /// Exit with status 3 unless this requirement holds, as in "p99 response < 50ms"; repeatable [see: help
+    /// requirements]
     #[arg(
         long,
         visible_alias = "require",
@@ -95,11 +97,11 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) fail_if: Vec<Requirement>,
 
-    /// Exit with status 3 if less than this share of the scheduled requests starts, as in 0.99
+    /// Exit with status 3 if the share of scheduled requests that start is less than this, as in 0.99
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Requirements")]
     pub(crate) fail_below: Option<f64>,
 
-    /// End the run as soon as a requirement cannot hold any more, whatever the other requests do
+    /// End the run as soon as a requirement can no longer be met
     #[arg(long, help_heading = "Requirements")]
     pub(crate) fail_fast: bool,
 
@@ -118,11 +120,11 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Compare with an earlier run: its --json file
+    /// Compare the run with the earlier run that wrote this --json file
     #[arg(long, value_name = "FILE", help_heading = "Requirements")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Write the results as JSON; with -, the report goes to standard error
+    /// Write the results as JSON; with -, write them to standard output and the report to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
@@ -130,19 +132,19 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write a CSV line each second; with -, the report goes to standard error
+    /// Write one CSV line per second; with -, write the CSV to standard output and the report to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Write an interval log of HDR histograms: one line per second and kind of time
+    /// Write an interval log of HDR histograms: per second, one line each for wait, service and response times
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) hdr: Option<PathBuf>,
 
-    /// Write the requirements as `JUnit` test cases in XML
+    /// Write the outcome of each requirement as a `JUnit` XML test case
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Write a short summary in Markdown; GitHub step summaries get it without this option
+    /// Write a short summary in Markdown; in GitHub Actions, the step summary gets it even without this option
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) summary: Option<PathBuf>,
 
@@ -160,7 +162,7 @@ pub(crate) struct RunArgs {
 /// The options about the level of detail of the report.
 #[derive(Debug, Args)]
 pub(crate) struct DetailArgs {
-    /// Report all details: rates over time, percentiles with intervals, CPU time, lateness, labels
+    /// Report all details: rates over time, percentiles with confidence intervals, CPU time, lateness, labels
     #[arg(long, short = 'v', help_heading = "Results")]
     verbose: bool,
 

@@ -33,23 +33,24 @@ exit status is 3 if a change of --fail-if is found.";
 /// The options of a comparison.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Compare these --json files: A and B; with --with, all of them belong to A
+    /// Compare two --json files, A and B; if --with is given, all these files belong to A
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Compare with these files: all of them belong to B
+    /// Compare A with these files, which all belong to B
     #[arg(long, value_name = "FILE", num_args = 1..)]
     with: Vec<PathBuf>,
 
-    /// Exit with status 3 if this change is beyond chance, as in "p99 response slower by 5%"; repeatable
+    /// Exit with status 3 if the change is at least this large and beyond chance, as in "p99 response slower by
+    /// 5%"; repeatable
     #[arg(long, value_name = "CHANGE")]
     fail_if: Vec<Demand>,
 
-    /// Write the comparison as JSON; with -, the text goes to standard error
+    /// Write the comparison as JSON; with -, the report goes to standard error
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write the comparison as HTML, with the response times of both sides in one chart
+    /// Write the comparison as HTML, with the response times of A and B in one chart
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

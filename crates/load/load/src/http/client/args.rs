@@ -36,11 +36,11 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'd', value_name = "TEXT", conflicts_with = "body_file", value_parser = body)]
     pub(crate) body: Option<String>,
 
-    /// Send the content of this file with every request
+    /// Send the content of this file as the body of every request
     #[arg(long, short = 'D', value_name = "FILE")]
     pub(crate) body_file: Option<PathBuf>,
 
-    /// Send a form field: NAME=VALUE, NAME=@FILE or NAME=<FILE, with ;type=TYPE or ;filename=NAME; repeatable
+    /// Send a form field: NAME=VALUE, NAME=@FILE or NAME=<FILE; append ;type=TYPE or ;filename=NAME; repeatable
     #[arg(long, short = 'F', value_name = "FIELD", conflicts_with_all = ["body", "body_file"])]
     pub(crate) form: Vec<Field>,
 
@@ -48,7 +48,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS)]
     pub(crate) http2: bool,
 
-    /// Allow this number of requests in flight per HTTP/2 connection; --connections stays the total
+    /// Allow this number of requests in flight per HTTP/2 connection; --connections sets the total in flight
     #[arg(long, hide = !HAS_HTTP2, help_heading = CONNECTIONS, value_name = "COUNT", default_value = "1", requires = "http2", conflicts_with_all = ["connection_requests", "connection_age"], value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) streams: u32,
 
@@ -60,11 +60,12 @@ pub(crate) struct ClientArgs {
     #[arg(long, help_heading = CONNECTIONS, value_name = "COUNT", conflicts_with = "disable_keepalive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) connection_requests: Option<u64>,
 
-    /// Replace a connection after this time [default: no limit]
+    /// Replace a connection that has been open for this time [default: no limit]
     #[arg(long, help_heading = CONNECTIONS, value_name = "TIME", conflicts_with = "disable_keepalive", value_parser = positive_duration)]
     pub(crate) connection_age: Option<Duration>,
 
-    /// Count a request as failed if its idle connection was closed [default: retry GET, HEAD, OPTIONS and TRACE once]
+    /// Count a request as failed if the server closed its idle connection [default: retry GET, HEAD, OPTIONS and
+    /// TRACE once]
     #[arg(long, help_heading = CONNECTIONS)]
     pub(crate) no_retry_idle: bool,
 
@@ -76,7 +77,8 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'a', value_name = "USER:PASS", value_parser = user)]
     pub(crate) basic_auth: Option<String>,
 
-    /// Time the items of streamed responses: sse, lines, or "sse /choices/0/delta/content" [see: help requirements]
+    /// Time the items of streamed responses; KIND is sse, lines or "sse /choices/0/delta/content" [see: help
+    /// requirements]
     #[arg(long, value_name = "KIND")]
     pub(crate) items: Option<Items>,
 

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
-    /// Fill {{NAME}} from the rows of this CSV or JSON-lines file [see: help templates]
+    /// Fill {{NAME}} in requests from column NAME of this CSV or JSON-lines file [see: help templates]
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Use rows in this order; shuffled uses each row once per pass
+    /// Use rows in this order; shuffled is random, with each row once per pass
     #[arg(long, value_enum, value_name = "ORDER", default_value_t, requires = "data")]
     pub(crate) data_order: DataOrder,
 
-    /// After the last row, start over or stop the load
+    /// After the last row, start over with the first row (wrap) or end the load (stop)
     #[arg(long, value_enum, value_name = "WHAT", default_value_t, requires = "data")]
     pub(crate) data_end: DataEnd,
 }

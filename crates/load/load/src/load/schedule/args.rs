@@ -18,7 +18,7 @@ pub(crate) const MAX: &str = "max";
 #[command(group = ArgGroup::new("load").args(["rate", "shape"]))]
 #[command(next_help_heading = "Load")]
 pub(crate) struct ScheduleArgs {
-    /// Start requests at this rate: 5000, 50k/s, 3/min; max is a closed loop [see: help rates]
+    /// Start requests at this rate, as in 50k/s or 3/min; max is a closed loop [see: help rates]
     #[arg(
         long,
         value_parser = rate,
@@ -27,19 +27,20 @@ pub(crate) struct ScheduleArgs {
     )]
     pub(crate) rate: Option<Rate>,
 
-    /// Follow a rate over time, as in "ramp 100/s..5k/s 30s, hold 60s" or table:FILE [see: help shapes]
+    /// Change the rate over time, as in "ramp 100/s..5k/s 30s, hold 60s" or table:FILE [see: help shapes]
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<WrittenShape>,
 
-    /// Space requests by this arrival process: even, poisson, gamma:0.25, replay:FILE or another [see: help arrivals]
+    /// Space requests by this arrival process, such as poisson, gamma:0.25 or replay:FILE [see: help arrivals]
     #[arg(long, value_name = "PROCESS", default_value = "even")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// Seed random arrivals and random request data: the same seed gives the same values
+    /// Seed the random arrivals and the random request data; the same seed gives the same values
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Run only one part of the load: 1/3 is the first of three equal parts [see: help rates] [default: all of it]
+    /// Run only this part of the load: 1/3 is the first of three equal parts [see: help rates] [default: the
+    /// whole load]
     #[arg(long, value_name = "INDEX/COUNT")]
     pub(crate) shard: Option<Shard>,
 

@@ -16,7 +16,8 @@ pub(crate) struct ControlArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) control: Option<SocketAddr>,
 
-    /// Require the bearer token in the first line of this file; mandatory unless --control is a loopback address
+    /// Require the bearer token in the first line of this file; without a token, --control must be a
+    /// loopback address
     #[arg(long, value_name = "FILE", requires = "control")]
     pub(crate) control_token_file: Option<PathBuf>,
 }

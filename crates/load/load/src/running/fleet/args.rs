@@ -25,11 +25,11 @@ The variable NANOPACE_STORE can have the address of the store.";
 /// The commands of `nanopace fleet`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetCommand {
-    /// Show the load and the nodes of a run, and how many slots were started so far
+    /// Show the load and the nodes of a run, and how many slots have started so far
     Status {
         #[command(flatten)]
         run: RunAt,
-        /// Print the status each second until the run is over
+        /// Print the status each second until the run ends
         #[arg(long, conflicts_with = "json")]
         watch: bool,
         #[command(flatten)]
@@ -73,11 +73,11 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Write a CSV line per second (or per 2, 4, ... s in long runs); with -, the text goes to standard error
+    /// Write one CSV line per second (per 2, 4, ... s in long runs); with -, the report goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Exit with status 3 unless this holds for all nodes combined, as in "p99 response < 50ms"; repeatable
+    /// Exit with status 3 unless this requirement holds for all nodes combined, as in "p99 response < 50ms"; repeatable
     #[arg(long, visible_alias = "require", value_name = "REQUIREMENT")]
     pub(crate) fail_if: Vec<Criterion>,
 }
@@ -88,7 +88,7 @@ pub(crate) struct RunAt {
     /// Name of the run
     name: String,
 
-    /// Address of the store, as redis://[:PASSWORD@]HOST[:PORT]/ [default: `NANOPACE_STORE`]
+    /// Address of the store, as redis://[:PASSWORD@]HOST[:PORT]/ [default: the value of `NANOPACE_STORE`]
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 }
@@ -103,7 +103,7 @@ impl RunAt {
 /// The option for a JSON object.
 #[derive(Debug, Args)]
 pub(crate) struct Json {
-    /// Write the result as JSON; with -, the text goes to standard error
+    /// Write the result as JSON; with -, the report goes to standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ pub(crate) struct FleetArgs {
     )]
     pub(crate) fleet: Option<String>,
 
-    /// Join the run with this name; a node that gives no load of its own uses the load of that run
+    /// Join or create the run with this name; a node without load options, such as --rate, uses the run's load
     #[arg(long = "run", value_name = "NAME")]
     pub(crate) run_name: Option<String>,
 
@@ -24,19 +24,20 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "COUNT", requires = "run_name")]
     pub(crate) nodes: Option<u32>,
 
-    /// Wait this long for the other nodes, then give up
+    /// Give up if the other nodes have not joined after this time
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "5min", value_parser = humantime::parse_duration)]
     pub(crate) join_timeout: Duration,
 
-    /// Claim slots in frames of at least this time, 1ms to 10s; longer frames load the store less [default: 100ms]
+    /// Claim slots in frames of at least this time (1ms to 10s); longer frames put less load on the store [default:
+    /// 100ms]
     #[arg(long, value_name = "TIME", requires = "run_name", value_parser = frame)]
     pub(crate) frame: Option<Duration>,
 
-    /// Continue to send for this long while the store is unreachable
+    /// Continue to send for at most this time while the store is unreachable
     #[arg(long, value_name = "TIME", requires = "run_name", default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) blind: Duration,
 
-    /// When --blind is over, hold the load until the store is reachable again, or stop
+    /// After the --blind time, hold the load until the store is reachable again, or stop the load
     #[arg(long, value_name = "WHAT", requires = "run_name", default_value = "hold")]
     pub(crate) when_blind: Then,
 

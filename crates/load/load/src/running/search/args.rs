@@ -39,11 +39,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "RATE", default_value = "100/s", help_heading = "The search")]
     pub(crate) from: Rate,
 
-    /// Do not try lower rates than this [default: a tenth of --from]
+    /// Do not try rates below this rate [default: a tenth of --from]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) min: Option<Rate>,
 
-    /// Do not try higher rates than this [default: no limit]
+    /// Do not try rates above this rate [default: no limit]
     #[arg(long, value_name = "RATE", help_heading = "The search")]
     pub(crate) max: Option<Rate>,
 
@@ -51,11 +51,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision, help_heading = "The search")]
     pub(crate) precision: f64,
 
-    /// Run each step for at least this long; a step runs longer if a p99 needs more requests (1000)
+    /// Run each step for at least this time, and longer if the objective needs more requests: 1000 for a p99
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) step: Duration,
 
-    /// Exclude the first part of each step, of this length, from its results
+    /// Exclude this much time at the start of each step from the step's results
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = humantime::parse_duration, help_heading = "The search")]
     pub(crate) settle: Duration,
 
@@ -63,15 +63,15 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..), help_heading = "The search")]
     pub(crate) max_steps: u16,
 
-    /// Do not start steps that would end after this time [default: no limit]
+    /// Do not start a step that would end more than this time after the search began [default: no limit]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration, help_heading = "The search")]
     pub(crate) longest: Option<Duration>,
 
-    /// Space requests by this arrival process: even, poisson, gamma:0.25, jitter:0.3 or another [see: help arrivals]
+    /// Space requests by this arrival process, such as poisson, gamma:0.25 or jitter:0.3 [see: help arrivals]
     #[arg(long, value_name = "PROCESS", default_value = "even", value_parser = process, help_heading = "The search")]
     pub(crate) arrivals: ArrivalProcess,
 
-    /// Seed random arrivals and random request data; arrivals differ from step to step
+    /// Seed the random arrivals and the random request data; the arrivals differ from step to step
     #[arg(long, value_name = "NUMBER", default_value_t = 0, help_heading = "The search")]
     pub(crate) seed: u64,
 
@@ -83,7 +83,7 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = positive_duration, help_heading = "Connections")]
     pub(crate) timeout: Duration,
 
-    /// Send from this many threads [default: one per core; fewer for a local server or a low rate]
+    /// Send from this number of threads [default: one per core; fewer for a local server or a low rate]
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Connections")]
     pub(crate) threads: Option<u16>,
 
@@ -91,11 +91,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, help_heading = "Connections")]
     pub(crate) pin: bool,
 
-    /// Write all steps and the result as JSON; with -, the report goes to standard error
+    /// Write all steps and the result as JSON; with -, write them to standard output and the report to standard error
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Draw the objective's figure at each tried rate as SVG
+    /// Write an SVG chart of the objective's figure at each tried rate
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) svg: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long)]
     pub(crate) kernel_timestamps: bool,
 
-    /// Abort connecting after this time and count the request as failed
+    /// Give up connecting after this time and count the request as failed
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = positive_duration)]
     pub(crate) connect_timeout: Duration,
 
