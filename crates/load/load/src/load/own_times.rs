@@ -1,4 +1,4 @@
-//! Defines times that only a target can measure: those of the parts of a response.
+//! Defines the times that only a target can measure, such as those of the parts of a response.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A part of a response or an exchange that is timed.
+/// A timed part of a response or of an exchange, or one of the target's trends or counters.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Part {
     /// From the send of a request to the first byte of its response.
@@ -19,7 +19,7 @@ pub(crate) enum Part {
     ItemGap,
     /// From the write of the last bytes of a request until the kernel sent the last byte.
     Sending,
-    /// From when the kernel received the last byte of a response until the response was read.
+    /// From the time at which the kernel received the last byte of a response until the response was read.
     Reading,
     /// The times of a [`Trend`](crate::Trend) with this name.
     Trend(Name),
@@ -86,7 +86,7 @@ impl Part {
         }
     }
 
-    /// The method that lets a target of your own time the part.
+    /// The advice on how a user's own target can time the part.
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
@@ -120,11 +120,11 @@ pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, 
 /// The times of one part.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
-    /// The part that the times are of.
+    /// The part to which the times belong.
     pub(crate) part: Part,
     /// The times, in nanoseconds.
     pub(crate) times: Histogram<u64>,
-    /// The number of events without a time: further times that are unknown, or the value of a counter.
+    /// The number of events without a time: events whose time is unknown, or the value of a counter.
     pub(crate) untimed: u64,
 }
 

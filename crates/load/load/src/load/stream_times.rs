@@ -11,10 +11,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
 /// Records the arrival times of items in streamed responses, such as the messages of a gRPC stream or the rows of a
-/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have
-/// three more columns, with three significant digits and times up to a day: *first item*, from the start of the watch;
-/// *since due*, from the intended start to the first item; and *item gaps*, between two items of a stream. `--fail-if`
-/// can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not recorded.
+/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have three more columns. Their
+/// times have three significant digits; a time above one day is recorded as one day. The columns are *first item*, from
+/// the start of the watch; *since due*, from the intended start to the first item; and *item gaps*, between two items
+/// of a stream. `--fail-if` can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not
+/// recorded.
 ///
 /// # Examples
 ///
@@ -62,7 +63,8 @@ pub struct StreamTimes {
     paced: Mutex<Option<(Pacer, [Histogram<u64>; 3])>>,
 }
 
-/// Watches the stream of one call. Dropping it records the items seen so far, also if the call fails or is given up.
+/// Watches the stream of one call. Dropping the watch records the items seen so far, even if the call fails or is given
+/// up.
 ///
 /// ```
 /// use nanopace_load::{Slot, StreamTimes, StreamWatch};
@@ -87,14 +89,14 @@ pub struct StreamWatch<'target> {
 }
 
 impl StreamTimes {
-    /// Returns an empty record.
+    /// Returns a recorder without times.
     #[must_use]
     pub fn new() -> StreamTimes {
         StreamTimes::default()
     }
 
-    /// Watches the stream of a call. Call this just before the request is sent: the first item is timed from
-    /// here.
+    /// Watches the stream of a call. Call `watch` just before you send the request: the time to the first item counts
+    /// from this call.
     pub fn watch(&self, slot: Slot) -> StreamWatch<'_> {
         let clock = self.paced().as_ref().map(|(pacer, _)| pacer.clone());
         let clock = clock.filter(|_| slot.is_recorded);

@@ -54,8 +54,8 @@ fn rate(text: &str) -> Result<Rate, RateError> {
 }
 
 impl ScheduleArgs {
-    /// Replays a recording at its recorded speed, unless a rate or a shape was given. Returns whether
-    /// this changed the options.
+    /// Makes a recording replay at its recorded speed, unless a rate or a shape was given. Returns whether the options
+    /// were changed.
     pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
@@ -72,17 +72,18 @@ impl ScheduleArgs {
         }
     }
 
-    /// The intended starts of this process's part, from the beginning of the load.
+    /// The intended starts of this process's part of the load, each counted from the beginning of the load.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Rejects a recording whose first request is more than an hour away, unless `from=` was given.
+    /// Rejects a recording whose first request is due more than an hour after the beginning of the load, unless `from=`
+    /// was given.
     pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// The number of starts of a shard before a moment, which counts from the beginning of the load.
+    /// The number of starts of a shard before `moment`, which is counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -96,7 +97,7 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// The end of the load, if it ends. A recording ends right after its last start.
+    /// The end of the load, or `None` for a load without an end. A recording ends 1 ns after its last start.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -105,7 +106,7 @@ impl ScheduleArgs {
         Ok(self.shape()?.duration())
     }
 
-    /// The input files of the load, each with its option.
+    /// The input files of the load, each with the option that names it.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
         let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
@@ -122,13 +123,13 @@ impl ScheduleArgs {
         self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
     }
 
-    /// A pacer of this load.
+    /// Builds a pacer for this process's part of the load.
     pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
         let builder = Pacer::shaped(self.shape()?);
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
 
-    /// The load in one line.
+    /// Describes the load in one line.
     pub(crate) fn title(&self) -> String {
         if self.is_closed {
             return "as fast as answers come (closed loop)".to_owned();
@@ -165,7 +166,7 @@ impl ScheduleArgs {
         self.shape.is_some() || self.is_replay()
     }
 
-    /// Whether the requests are those of a recording.
+    /// Whether the starts come from a recording.
     pub(crate) fn is_replay(&self) -> bool {
         self.arrivals.is_replay()
     }
@@ -178,7 +179,7 @@ mod tests {
     use nanopace::ManualClock;
     use std::fs;
 
-    /// Parses options. Underscores stand for blanks.
+    /// Parses options. Underscores stand for spaces.
     fn args(line: &str) -> ScheduleArgs {
         let words = line.split_whitespace().map(|word| word.replace('_', " "));
         let command = ScheduleArgs::augment_args(Command::new("test").no_binary_name(true));

@@ -190,7 +190,7 @@ fn a_message_is_seen() {
     }
 }
 
-/// Runs without any data, or with the largest numbers.
+/// Pictures of runs without any data, and of runs with the largest numbers.
 fn odd() -> Vec<Picture> {
     let mut empty = snapshot();
     empty.recent.brief = Brief::new();

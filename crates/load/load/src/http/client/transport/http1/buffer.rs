@@ -7,7 +7,7 @@ const FIRST: usize = 8 * 1024;
 /// The size beyond which the buffer grows only for data that must stay in one piece.
 const ENOUGH: usize = 64 * 1024;
 
-/// Bytes that were read. Taking bytes off the front frees room.
+/// Bytes that were read. Dropping bytes from the front makes room for others.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     begin: usize,

@@ -6,7 +6,7 @@ use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
 use hyper::StatusCode;
 use std::mem::MaybeUninit;
 
-/// Up to this many headers are parsed without an allocation.
+/// The maximum number of headers that are parsed without an allocation.
 const FEW: usize = 64;
 
 /// The kind of response that a request expects, which decides how the length of the response is found.
@@ -40,7 +40,7 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head of a connection. Servers often send the same head again, which is not parsed again.
+/// The last head of a connection. Servers often send the same head several times; a repeated head is not parsed again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct LastHead {
 }
 
 impl LastHead {
-    /// Reads the head at the front of `bytes`; `None` if it is incomplete.
+    /// Reads the head at the front of `bytes`. Returns `None` if the head is incomplete.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -72,7 +72,7 @@ impl LastHead {
 }
 
 impl Head {
-    /// Reads the head at the front of `bytes`; `None` if it is incomplete.
+    /// Reads the head at the front of `bytes`. Returns `None` if the head is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
@@ -135,7 +135,7 @@ impl Fields<'_> {
         }
     }
 
-    /// The `Content-Length`, which may be repeated with the same value.
+    /// Reads `Content-Length`. The header may be repeated if all values are the same.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {
