@@ -38,8 +38,7 @@ impl BurstLine {
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// Returns for how long a slot has been held back that has had a connection since `free` and still waits at
-    /// `now`.
+    /// Returns for how long a slot has been held back at `now`. The slot has had a connection since `free`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }

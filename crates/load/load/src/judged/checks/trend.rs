@@ -9,9 +9,9 @@ use hdrhistogram::Histogram;
 /// The minimum number of batches for which a change is reported.
 const LEAST: usize = 16;
 
-/// A change is reported if the sum exceeds this number of standard deviations. In less than 1 % of runs without a
-/// change, it does. For a Brownian bridge the limit would be 1.63. It is larger here, because the split is chosen
-/// from the data, and neighbouring batches are correlated.
+/// A change is reported if the sum exceeds this number of standard deviations, which happens in less than 1 % of runs
+/// without a change. For a Brownian bridge, the limit would be 1.63. The limit used here is larger, because the split
+/// is chosen from the data, and neighbouring batches are correlated.
 const LIMIT: f64 = 2.2;
 
 /// Medians count as equal if they differ by at most 1/`NEAR` of the smaller one.

@@ -30,7 +30,7 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
-    /// The collector has taken all starts until then.
+    /// The time up to which the collector has taken all starts.
     taken_until: Nanos,
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
@@ -80,13 +80,13 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// An operation starts now.
+    /// Records that an operation starts now.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded);
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// An operation starts at `now`, a reading of the clock that was just taken.
+    /// Records that an operation starts at `now`, which was just read from the clock.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -97,8 +97,8 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// Records a start. During the warm-up its figures are not counted, but the cause of its lateness is kept: a policy
-    /// may make others pay for it later. Returns the start and its place in the record.
+    /// Records a start. During the warm-up, the start is not counted, but the cause of its lateness is kept, because a
+    /// late policy may delay later slots for this cause. Returns the start and its place in the record.
     fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
         let record = &mut *self.record();
         // All starts until that moment have been taken.

@@ -61,7 +61,7 @@ impl LoadThreads {
     }
 }
 
-/// Reads the CPU time from the file at `path`. This allocates no memory, because load threads call it every 100 ms.
+/// Reads the CPU time from the file at `path`. This allocates no memory, because load threads call it every 10 ms.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;
