@@ -85,7 +85,7 @@ impl<'target> About<'target> {
         taken
     }
 
-    /// The number of slots after which the load ends, if the rows limit it.
+    /// Returns the number of slots after which the load ends, if the rows limit it.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         self.rows.and_then(Rows::most_slots)
     }

@@ -93,12 +93,12 @@ pub(crate) trait Backend: Send + Sync + 'static {
     /// Called when the schedule starts.
     fn schedule_starts(&self) {}
 
-    /// Whether calls observe the timeout themselves, and are known not to block their thread.
+    /// Returns whether calls observe the timeout themselves, and are known not to block their thread.
     fn keeps_to_timeout(&self) -> bool {
         false
     }
 
-    /// Whether the target is known to run on this machine.
+    /// Returns whether the target is known to run on this machine.
     fn is_local(&self) -> bool {
         false
     }
@@ -129,7 +129,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Whether calls may have different labels. If so, a CSV log has a column for labels.
+    /// Returns whether calls may have different labels. If so, a CSV log has a column for labels.
     fn has_labels(&self) -> bool {
         true
     }

@@ -23,7 +23,7 @@ pub(crate) struct Traffic {
     pub(crate) read: u64,
     /// Bytes.
     pub(crate) written: u64,
-    /// The items in responses, such as rows or messages.
+    /// The number of items in responses, such as rows or messages.
     pub(crate) items: u64,
     /// The number of requests that were retried.
     pub(crate) retried: u64,

@@ -32,7 +32,7 @@ pub(crate) fn expect(groups: &[&'static str]) {
     locked(&EXPECTED).extend(groups);
 }
 
-/// The groups that metrics always contain.
+/// Returns the groups that metrics always contain.
 pub(crate) fn expected() -> Vec<&'static str> {
     locked(&EXPECTED).clone()
 }

@@ -60,7 +60,7 @@ impl Shortage {
         ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
     }
 
-    /// The kind of failures that this shortage causes.
+    /// Returns the kind of failures that this shortage causes.
     #[must_use]
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(GENERATOR, &self.to_string())
@@ -118,7 +118,7 @@ impl Shortage {
         codes.map(Errno::raw_os_error)
     }
 
-    /// The codes of Winsock, and the code for memory. 0 matches no error.
+    /// Returns the error codes of Winsock, and the code for a lack of memory. The code 0 matches no error.
     #[cfg(not(unix))]
     fn codes(self) -> [i32; 2] {
         match self {

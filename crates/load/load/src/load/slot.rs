@@ -65,13 +65,13 @@ impl Slot {
         self.start - self.intended_start
     }
 
-    /// Whether the slot is recorded: slots of the warm-up are not.
+    /// Returns whether the slot is recorded. Slots of the warm-up are not recorded.
     #[must_use]
     pub(crate) fn is_recorded(&self) -> bool {
         self.is_recorded
     }
 
-    /// The actual start.
+    /// Returns the actual start of the call.
     #[must_use]
     pub(crate) fn start(&self) -> Nanos {
         self.start

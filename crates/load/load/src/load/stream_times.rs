@@ -110,7 +110,7 @@ impl StreamTimes {
         *self.paced() = Some((pacer.clone(), PARTS.map(|_| no_times())));
     }
 
-    /// The times recorded since the last call.
+    /// Takes the times recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut paced = self.paced();
         let none = PARTS.map(|_| no_times());
@@ -162,7 +162,7 @@ mod tests {
 
     const NONE: [[u64; 0]; 3] = [[]; 3];
 
-    /// The recorded times in milliseconds, part by part.
+    /// Returns the recorded times in milliseconds, part by part.
     fn taken(times: &StreamTimes) -> Vec<Vec<u64>> {
         let ms = |own: OwnTimes| {
             own.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()
@@ -170,7 +170,8 @@ mod tests {
         times.take().into_iter().map(ms).collect()
     }
 
-    /// The times of a stream that is due at 2 ms and watched from 5 ms. Each item arrives after its number of ms.
+    /// Returns the times of a stream that is due at 2 ms and watched from 5 ms. Each element of `after` is the delay of
+    /// an item in milliseconds.
     fn of_stream(is_recorded: bool, after: &[u64]) -> Vec<Vec<u64>> {
         let (clock, times) = (ManualClock::new(), StreamTimes::new());
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

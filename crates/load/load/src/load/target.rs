@@ -324,7 +324,7 @@ impl Failure {
         self
     }
 
-    /// A failure of this kind, with a usable session.
+    /// Returns a failure of this kind, with a usable session.
     pub(crate) fn of(kind: FailureKind) -> Failure {
         Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
     }
@@ -349,13 +349,13 @@ impl<E: Error> From<E> for Failure {
     }
 }
 
-/// The name of a type without its path.
+/// Returns the name of a type without its path.
 pub(crate) fn short_name<T: ?Sized>() -> String {
     let name = type_name::<T>();
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
-/// The text as one line of limited length, with control characters escaped.
+/// Returns the first line of the text, cut to [`LONGEST`] characters, with control characters escaped.
 pub(crate) fn short(kind: impl Display) -> String {
     let text = kind.to_string();
     human::visible(text.lines().next().unwrap_or_default()).chars().take(LONGEST).collect()

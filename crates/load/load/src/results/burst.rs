@@ -1,9 +1,9 @@
 //! Computes how long a strictness above 1 holds slots back in a generator without delays.
 //!
-//! With such a strictness, a slot may start when two moving bounds have both reached it. The first bound is the
-//! schedule. The second bound begins at a late slot, and advances faster than the schedule by the factor of the
-//! strictness. In the pacer, the second bound also begins at slots that are late because of the generator. The bound
-//! in this module, [`BurstLine`], begins only at slots that had to wait for the target. All threads share one
+//! With such a strictness, a slot may start when two moving bounds have both reached its intended start. The first
+//! bound is the schedule. The second bound begins at a late slot, and advances faster than the schedule by the factor
+//! of the strictness. In the pacer, the second bound also begins at slots that are late because of the generator. The
+//! bound in this module, [`BurstLine`], begins only at slots that had to wait for the target. All threads share one
 //! [`BurstLine`], as they share the schedule.
 
 use nanopace::{Nanos, Strictness};

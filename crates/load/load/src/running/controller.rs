@@ -110,20 +110,20 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Whether the fleet continues without this node.
+    /// Returns whether the fleet continues without this node.
     fn is_over(&self) -> bool {
         self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether the goal of the run has been reached, or the requirements that can end it are decided.
+    /// Returns whether the goal of the run has been reached, or the requirements that can end it are decided.
     fn is_settled(&mut self, is_second: bool) -> bool {
         self.is_at_goal = is_second && self.has_come_to_its_goal();
         self.is_at_goal || self.is_decided()
     }
 
-    /// Whether a requirement is certain to be missed or, in a step of a search, all requirements are certain to hold. A
-    /// step that is late because of the generator is not decided yet, because it may turn out to reveal nothing about
-    /// the target.
+    /// Returns whether a requirement is certain to be missed or, in a step of a search, all requirements are certain to
+    /// hold. A step that is late because of the generator is not decided yet, because it may turn out to reveal nothing
+    /// about the target.
     fn is_decided(&mut self) -> bool {
         let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
         let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };

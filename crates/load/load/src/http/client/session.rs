@@ -66,7 +66,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The counts of the request, whether it succeeded or failed.
+    /// Returns the counts of the request, whether it succeeded or failed.
     pub(crate) fn done(&self) -> Done {
         let (read, written) = self.traffic;
         let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
@@ -74,7 +74,7 @@ impl Answer {
         self.head_status().map_or(done, |status| done.status(status.as_u16()))
     }
 
-    /// The status of the response, even if its body was cut off.
+    /// Returns the status of the response, even if its body was cut off.
     fn head_status(&self) -> Option<StatusCode> {
         match self.status {
             Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
@@ -137,7 +137,7 @@ impl Session {
         mem::take(&mut self.set_ups)
     }
 
-    /// The items of the last response, if items are timed.
+    /// Returns the items of the last response, if items are timed.
     pub(crate) fn seen(&self) -> Option<&SeenItems> {
         match &self.observer {
             Some(ResponseObserver::ItemTimes(timed)) => Some(timed.seen()),
@@ -171,12 +171,12 @@ impl Session {
         self.plan.values(number, &self.memory.taken)
     }
 
-    /// The session's clock.
+    /// Returns the session's clock.
     pub(crate) fn clock(&self) -> Pacer {
         self.clock.clone()
     }
 
-    /// The time of the session's clock.
+    /// Returns the time of the session's clock.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
     }
@@ -293,7 +293,7 @@ impl Session {
         Some(self.exchange(request, now, None).await)
     }
 
-    /// Whether the connection to this server is young enough to be used.
+    /// Returns whether the connection to this server is young enough to be used.
     fn is_young(&self, endpoint: usize, now: Nanos) -> bool {
         now - self.opened[endpoint] < self.plan.connection_age
     }
@@ -367,7 +367,7 @@ impl Session {
         Answer { status, sent, set_up, traffic, is_retried: false, is_sent: true }
     }
 
-    /// The result of a request that could not be sent.
+    /// Returns the result of a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
         let (sent, traffic) = (self.clock.now(), (0, 0));
         let (is_retried, is_sent) = (false, false);

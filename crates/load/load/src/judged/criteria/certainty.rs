@@ -37,8 +37,8 @@ impl Range {
 }
 
 impl Criterion {
-    /// Whether the criterion is certain to be missed at the end of a run that has these figures so far and at most
-    /// `most` requests in total. With `None`, any number of requests may follow.
+    /// Returns whether the criterion is certain to be missed at the end of a run that has these figures so far and at
+    /// most `most` requests in total. With `None`, any number of requests may follow.
     pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let limit = self.limit.value;
         self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
@@ -48,14 +48,14 @@ impl Criterion {
         })
     }
 
-    /// Whether the criterion would also be certain to be missed if no request had waited for its start.
+    /// Returns whether the criterion would also be certain to be missed if no request had waited for its start.
     pub(crate) fn is_lost_without_waiting(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
     }
 
-    /// Whether the criterion is certain to hold at the end of a run that has these figures so far and at most `most`
-    /// requests in total.
+    /// Returns whether the criterion is certain to hold at the end of a run that has these figures so far and at most
+    /// `most` requests in total.
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let is_certain = |Range { low, high }| match self.operator {
             Operator::Below | Operator::AtMost => self.holds(high.most),

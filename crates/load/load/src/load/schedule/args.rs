@@ -64,7 +64,7 @@ impl ScheduleArgs {
         plays_as_recorded
     }
 
-    /// The rate over time.
+    /// Returns the rate over time.
     pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         match (&self.shape, self.rate) {
             (Some(written), _) => Ok(written.shape.clone()),
@@ -72,7 +72,7 @@ impl ScheduleArgs {
         }
     }
 
-    /// The intended starts of this process's part of the load, each counted from the beginning of the load.
+    /// Returns the intended starts of this process's part of the load, each counted from the beginning of the load.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
@@ -83,7 +83,7 @@ impl ScheduleArgs {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// The number of starts of a shard before `moment`, which is counted from the beginning of the load.
+    /// Returns the number of starts of a shard before `moment`, which is counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -97,7 +97,7 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// The end of the load, or `None` for a load without an end. A recording ends 1 ns after its last start.
+    /// Returns the end of the load, or `None` for a load without an end. A recording ends 1 ns after its last start.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -106,14 +106,14 @@ impl ScheduleArgs {
         Ok(self.shape()?.duration())
     }
 
-    /// The input files of the load, each with the option that names it.
+    /// Returns the input files of the load, each with the option that names it.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
         let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
-    /// The arrival process. Reads and checks its recording, if there is one.
+    /// Returns the arrival process. Reads and checks its recording, if there is one.
     pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
@@ -144,12 +144,12 @@ impl ScheduleArgs {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether the intervals between slots are all equal.
+    /// Returns whether the intervals between slots are all equal.
     pub(crate) fn is_steady(&self) -> bool {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
-    /// Whether the slots are Poisson arrivals, without sharding.
+    /// Returns whether the slots are Poisson arrivals, without sharding.
     pub(crate) fn is_poisson(&self) -> bool {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
@@ -161,12 +161,12 @@ impl ScheduleArgs {
         Ok(rate.map(|rate| rate.as_hz() * share))
     }
 
-    /// Whether the load defines its own length, which may be endless.
+    /// Returns whether the load defines its own length, which may be endless.
     pub(crate) fn has_length(&self) -> bool {
         self.shape.is_some() || self.is_replay()
     }
 
-    /// Whether the starts come from a recording.
+    /// Returns whether the starts come from a recording.
     pub(crate) fn is_replay(&self) -> bool {
         self.arrivals.is_replay()
     }

@@ -24,7 +24,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// The recording, if the process is one.
+    /// Returns the recording, if the process is one.
     pub(crate) fn recording(&self) -> Option<&Recording> {
         match self {
             ArrivalProcess::Named(_) => None,
@@ -32,13 +32,13 @@ impl ArrivalProcess {
         }
     }
 
-    /// The file that contains the recording, if the process is one.
+    /// Returns the file that contains the recording, if the process is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.recording().map(Recording::file)
     }
 
-    /// The name of the process in reports. For a recording that has been read, the name includes a summary of the
-    /// recording.
+    /// Returns the name of the process in reports. For a recording that has been read, the name includes a summary of
+    /// the recording.
     pub(super) fn title(&self) -> String {
         match self {
             ArrivalProcess::Named(name) => format!("{name} arrivals"),
@@ -46,22 +46,22 @@ impl ArrivalProcess {
         }
     }
 
-    /// Whether the starts come from a recording.
+    /// Returns whether the starts come from a recording.
     pub(crate) fn is_replay(&self) -> bool {
         matches!(self, ArrivalProcess::Replay(_))
     }
 
-    /// Whether arrivals are random.
+    /// Returns whether arrivals are random.
     pub(crate) fn is_random(&self) -> bool {
         !self.is_replay() && !self.is_even()
     }
 
-    /// Whether arrivals are Poisson arrivals.
+    /// Returns whether arrivals are Poisson arrivals.
     pub(crate) fn is_poisson(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "poisson")
     }
 
-    /// Whether requests are evenly spaced.
+    /// Returns whether requests are evenly spaced.
     pub(crate) fn is_even(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "even")
     }

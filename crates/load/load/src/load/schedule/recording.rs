@@ -95,7 +95,7 @@ impl Recording {
         Ok(true)
     }
 
-    /// The file.
+    /// Returns the file that contains the recording.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }

@@ -21,7 +21,7 @@ pub(crate) struct WrittenShape {
 }
 
 impl WrittenShape {
-    /// The file, if the shape is read from one.
+    /// Returns the file, if the shape is read from one.
     pub(crate) fn file(&self) -> Option<&Path> {
         file(&self.text).map(|(file, _)| Path::new(file))
     }
@@ -68,7 +68,7 @@ fn read(file: &str, between: Between) -> anyhow::Result<Shape> {
     })
 }
 
-/// Whether the first line is a heading, which is a line without digits.
+/// Returns whether the first line is a heading, which is a line without digits.
 fn is_heading(line: &str) -> bool {
     !line.contains(|char: char| char.is_ascii_digit())
 }

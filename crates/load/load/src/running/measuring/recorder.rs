@@ -378,7 +378,7 @@ pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {
 }
 
 impl<R: Deref<Target = Recorder>> Flight<R> {
-    /// When the operation started.
+    /// Returns when the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start
     }

@@ -25,7 +25,7 @@ pub(super) async fn wait(shared: &RunShared, span: &RunSpan, began: Nanos) {
     let _ = timeout(left, shared.ended.wait()).await;
 }
 
-/// The minimum time from the beginning of a session's failed call to the beginning of its next call.
+/// Returns the minimum time from the beginning of a session's failed call to the beginning of its next call.
 fn apart(is_closed: bool, sessions: u32) -> Duration {
     if is_closed { APART.saturating_mul(sessions) } else { Duration::ZERO }
 }

@@ -50,7 +50,7 @@ impl Guarded {
     }
 }
 
-/// The failure of a call that takes longer than the timeout.
+/// Returns the failure of a call that takes longer than the timeout.
 pub(crate) fn timed_out() -> Failure {
     Failure::of(FailureKind::of_group("timeout", "timeout")).broken()
 }

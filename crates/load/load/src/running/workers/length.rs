@@ -25,7 +25,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// The number of this process's slots, including the warm-up.
+    /// Returns the number of this process's slots, including the warm-up.
     pub(crate) fn all(&self) -> u64 {
         self.warm_up.saturating_add(self.slots)
     }

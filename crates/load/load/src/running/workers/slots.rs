@@ -27,7 +27,7 @@ impl Slots {
         }
     }
 
-    /// Whether a number of slots ends the run: either a limit, or the number of slots in the load.
+    /// Returns whether a number of slots ends the run: either a limit, or the number of slots in the load.
     pub(crate) fn are_limited(&self) -> bool {
         self.left.is_some() || self.decided.is_some()
     }

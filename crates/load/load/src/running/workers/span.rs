@@ -125,31 +125,31 @@ impl RunSpan {
         in_all(planned, asked)
     }
 
-    /// The end of the run. A slot whose intended start is at or after the end is not started, and no slot starts at or
-    /// after the end.
+    /// Returns the end of the run. No slot with an intended start at or after the end is started, and no slot starts at
+    /// or after the end.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
 
-    /// Whether the run ends without a request to stop.
+    /// Returns whether the run ends without a request to stop.
     pub(crate) fn has_end(&self) -> bool {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
 
-    /// Whether all slots have been due. False if the number of slots is unknown.
+    /// Returns whether all slots have been due. False if the number of slots is unknown.
     pub(crate) fn has_come(&self) -> bool {
         let come = || self.pacer.asked_before(self.pacer.now());
         self.length.most.is_some_and(|most| come() >= most)
     }
 
-    /// Whether no slot is left that a change of the load could still move.
+    /// Returns whether no slot is left that a change of the load could still move.
     pub(crate) fn has_no_slot_left(&self) -> bool {
         // Slots that workers wait for have been taken, and a change of the rate still moves them.
         let are_decided = || self.is_load_over(self.slots.decided());
         self.length.counted.map_or_else(|| self.pacer.is_finished(), |_| are_decided())
     }
 
-    /// Whether the load is in a warm-up whose number of slots is fixed.
+    /// Returns whether the load is in a warm-up whose number of slots is fixed.
     pub(crate) fn has_fixed_warm_up(&self) -> bool {
         self.length.counted.is_some() && self.pacer.now() < self.recorded_from
     }
@@ -197,7 +197,8 @@ impl RunSpan {
         }
     }
 
-    /// Whether no slot is left after decisions about `decided` slots. False if the last slot does not end the run.
+    /// Returns whether no slot is left after decisions about `decided` slots. False if the last slot does not end the
+    /// run.
     fn is_load_over(&self, decided: Option<u64>) -> bool {
         let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
@@ -251,7 +252,7 @@ impl RunSpan {
         }
     }
 
-    /// The recorded slots that were due before the end of the run and have not started, in batches: see
+    /// Returns the recorded slots that were due before the end of the run and have not started, in batches: see
     /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all batches. This is called
     /// twice, because a slot that a worker waited for when the run ended is given back only after the end.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {

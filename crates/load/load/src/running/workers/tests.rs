@@ -112,13 +112,13 @@ fn balance(stats: &OperationStats) {
     assert_eq!((stats.started(), stats.response.len()), (ended, stats.due()), "{stats:?}");
 }
 
-/// The number of failed calls of each kind.
+/// Returns the number of failed calls of each kind.
 fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// The expected failures of this kind. The list is empty if the count is zero, as it can be on a machine that stalls
-/// for the whole load.
+/// Returns the expected failures of this kind. The list is empty if the count is zero, as it can be on a machine that
+/// stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
@@ -207,7 +207,7 @@ fn refuses(which: Range<u64>) -> impl Fn(u64) -> Result<(), Failure> {
     move |n| if which.contains(&n) { Err(Failure::new("refused")) } else { Ok(()) }
 }
 
-/// An opening that holds its thread until the other end of the channel is dropped.
+/// Returns an opening that holds its thread until the other end of the channel is dropped.
 fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + Sync {
     let ends = Mutex::new(ends);
     move || {
@@ -253,7 +253,8 @@ fn slow(_: u64) -> Called {
     })
 }
 
-/// A call that takes longer than the load. Slots after it therefore wait only for this call, even on a fast machine.
+/// Returns a call that takes longer than the load. Slots after it therefore wait only for this call, even on a fast
+/// machine.
 fn outlasts(_: u64) -> Called {
     Box::pin(async {
         sleep(Duration::from_secs(1)).await;

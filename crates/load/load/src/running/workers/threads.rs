@@ -105,27 +105,27 @@ impl Threads {
         Ok(threads)
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether any thread has ended.
+    /// Returns whether any thread has ended.
     pub(crate) fn have_ended(&self) -> bool {
         self.0.iter().any(|thread| thread.handle.is_finished())
     }
 
-    /// Whether any thread may have calls in flight: it has not ended, and its sessions are open.
+    /// Returns whether any thread may have calls in flight: it has not ended, and its sessions are open.
     pub(crate) fn are_at_work(&self) -> bool {
         self.0.iter().any(|thread| !thread.handle.is_finished() && !thread.is_opening())
     }
 
-    /// The number of threads that have been stuck for longer than `timeout` while opening their sessions.
+    /// Returns the number of threads that have been stuck for longer than `timeout` while opening their sessions.
     pub(crate) fn held(&self, timeout: Duration) -> usize {
         self.0.iter().filter(|thread| thread.is_opening() && thread.is_stuck(timeout)).count()
     }
 
-    /// The number of threads that are stuck in a call.
+    /// Returns the number of threads that are stuck in a call.
     pub(crate) fn stuck(&self) -> usize {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }

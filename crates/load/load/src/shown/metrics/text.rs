@@ -30,7 +30,7 @@ impl Format {
         if open > 0.0 && open >= plain { Format::OpenMetrics } else { Format::Plain }
     }
 
-    /// The value of the `Content-Type` header.
+    /// Returns the value of the `Content-Type` header.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -95,7 +95,8 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// The lines before the samples. The plain format has neither units nor infos, and names a counter like its samples.
+/// Returns the lines before the samples of a metric. The plain format has neither units nor infos, and gives a counter
+/// the name of its samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
         (Format::Plain, "counter") => (format!("{name}_total"), kind),

@@ -105,12 +105,12 @@ impl Scale {
         Rect { height: area.height - 2, ..plot }
     }
 
-    /// The time at a position, which is given as a share of the width.
+    /// Returns the time at a position, which is given as a share of the width.
     fn time(self, part: f64) -> f64 {
         self.from + (self.to - self.from) * part
     }
 
-    /// The row of a rate, counted from the top.
+    /// Returns the row of a rate, counted from the top.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a row")]
     fn row(self, hz: f64, rows: u16) -> u16 {
         let last = rows.saturating_sub(1);

@@ -23,7 +23,7 @@ pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     }
 }
 
-/// The number of lines that a text needs, but at most three.
+/// Returns the number of lines that a text needs, but at most three.
 fn lines(text: &str, width: u16) -> u16 {
     u16::try_from(wrapped(text, width).len()).unwrap_or(u16::MAX).clamp(1, 3)
 }
@@ -94,7 +94,7 @@ impl Keys<'_> {
     }
 }
 
-/// The keys, with their actions if there is room.
+/// Returns the keys, with their actions if there is room.
 fn keys(width: u16) -> Vec<Text> {
     let label = |key: &'static str| plain(key).bold();
     let named = BINDINGS

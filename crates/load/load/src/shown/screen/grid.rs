@@ -15,7 +15,7 @@ pub(super) fn plain(text: impl Into<String>) -> Text {
     StyledContent::new(ContentStyle::new(), text.into())
 }
 
-/// The number of columns that a string needs.
+/// Returns the number of columns that a string needs.
 pub(super) fn columns(text: &str) -> u16 {
     u16::try_from(text.width()).unwrap_or(u16::MAX)
 }
@@ -38,12 +38,12 @@ impl Rect {
         self.y + self.height
     }
 
-    /// The rows of the rectangle, from the top.
+    /// Returns the rows of the rectangle, from the top.
     pub(super) fn rows(self) -> impl Iterator<Item = Rect> {
         (self.y..self.bottom()).map(move |y| Rect { y, height: 1, ..self })
     }
 
-    /// The rectangle without its first row.
+    /// Returns the rectangle without its first row.
     pub(super) fn below_first(self) -> Rect {
         let first = self.height.min(1);
         Rect { y: self.y + first, height: self.height - first, ..self }
@@ -130,7 +130,7 @@ impl Grid {
         self.cursor.map_or(Ok(()), |(x, y)| queue!(to, MoveTo(x, y), Show))
     }
 
-    /// The text of all rows.
+    /// Returns the text of all rows.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         let line = |row: &Vec<Cell>| {

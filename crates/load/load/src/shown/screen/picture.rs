@@ -19,7 +19,7 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// The picture before the schedule starts.
+    /// Returns the picture before the schedule starts.
     pub(crate) fn opening(title: &Arc<RunTitle>) -> Picture {
         Picture {
             title: Arc::clone(title),

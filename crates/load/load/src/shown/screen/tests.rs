@@ -25,7 +25,7 @@ fn title() -> Arc<RunTitle> {
     })
 }
 
-/// A run of 20 s that has been running for 5 s, with a backlog.
+/// Returns a run of 20 s that has been running for 5 s, with a backlog.
 fn snapshot() -> Snapshot {
     let clock = ManualClock::new();
     let pacer = Pacer::builder(Rate::per_second(100).unwrap()).clock(clock.clone()).build();
@@ -82,7 +82,7 @@ fn typed(text: &str) -> Prompt {
     prompt
 }
 
-/// The contents of a terminal of this size.
+/// Returns the contents of a terminal of this size.
 fn shown(picture: &Picture, width: u16, height: u16) -> String {
     drawn(picture, width, height).text()
 }

@@ -68,7 +68,7 @@ impl Addresses {
         (!all.is_empty()).then(|| Addresses { name, all, state: state.into() })
     }
 
-    /// Whether all addresses are loopback addresses of this machine.
+    /// Returns whether all addresses are loopback addresses of this machine.
     pub(crate) fn are_local(&self) -> bool {
         self.all.iter().all(|address| address.ip().is_loopback())
     }

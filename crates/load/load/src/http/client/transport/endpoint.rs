@@ -72,7 +72,7 @@ impl Endpoint {
         })
     }
 
-    /// The server's URL, unless it is reached over a Unix socket.
+    /// Returns the server's URL, unless it is reached over a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -103,12 +103,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether the server, or its proxy, is on this machine: it is reached over the loopback or a Unix socket.
+    /// Returns whether the server, or its proxy, is on this machine: it is reached over the loopback or a Unix socket.
     pub(crate) fn is_local(&self) -> bool {
         self.addresses().is_none_or(Addresses::are_local)
     }
 
-    /// The server's addresses, if it is reached over TCP.
+    /// Returns the server's addresses, if it is reached over TCP.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
             Route::Tcp(addresses) => Some(addresses),

@@ -30,7 +30,7 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// Whether a server is on this machine. Programs connect to such a server without a proxy.
+/// Returns whether a server is on this machine. Programs connect to such a server without a proxy.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();

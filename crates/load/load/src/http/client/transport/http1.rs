@@ -54,13 +54,14 @@ impl Connection {
         }
     }
 
-    /// Whether no request can follow.
+    /// Returns whether no request can follow.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether a request can be sent. Returns false if the server has closed the connection, or has sent unsolicited
-    /// bytes, which would be taken for the next response. After false, no request may follow on the connection.
+    /// Returns whether a request can be sent. The result is false if the server has closed the connection, or has sent
+    /// unsolicited bytes, which would be taken for the next response. After false, no request may follow on the
+    /// connection.
     pub(crate) async fn is_ready(&mut self) -> bool {
         // A task that has used up its budget sees no readiness.
         if !has_budget_remaining() {
@@ -165,12 +166,12 @@ impl Connection {
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })
     }
 
-    /// The number of bytes read since the last call of `take_traffic`.
+    /// Returns the number of bytes read since the last call of `take_traffic`.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// The numbers of bytes read and written since the last call.
+    /// Takes the numbers of bytes read and written since the last call.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         (mem::take(&mut self.read), mem::take(&mut self.written))
     }

@@ -32,7 +32,7 @@ impl KernelDelays {
         }
     }
 
-    /// The delays recorded since the last call.
+    /// Takes the delays recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         mem::replace(&mut *times, nothing()).into()

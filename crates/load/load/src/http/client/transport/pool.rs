@@ -26,7 +26,7 @@ impl Pool {
         Pool { most, known: Mutex::new(Vec::new()) }
     }
 
-    /// The maximum number of sessions that share a connection.
+    /// Returns the maximum number of sessions that share a connection.
     pub(crate) fn most(&self) -> usize {
         self.most
     }

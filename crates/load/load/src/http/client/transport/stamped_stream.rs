@@ -212,7 +212,7 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The kernel's timestamp of a message, if it has one.
+/// Returns the kernel's timestamp of a message, if it has one.
 fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::ScmTimestampsns(stamps) => {
@@ -222,7 +222,7 @@ fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     })
 }
 
-/// The number of the last byte that a send timestamp covers.
+/// Returns the number of the last byte that a send timestamp covers.
 fn last_byte(message: &RecvMsg<'_, '_, ()>) -> Option<u32> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::Ipv4RecvErr(told, _) | ControlMessageOwned::Ipv6RecvErr(told, _) => {

@@ -77,19 +77,19 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Whether writing has failed.
+    /// Returns whether writing has failed.
     pub(crate) fn is_broken(&self) -> bool {
         // Relaxed: as in `take`.
         self.is_broken.load(Ordering::Relaxed)
     }
 
-    /// The number of reads so far.
+    /// Returns the number of reads so far.
     pub(crate) fn reads(&self) -> u64 {
         // Relaxed: as in `take`.
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// The numbers of bytes read and written since the last call.
+    /// Takes the numbers of bytes read and written since the last call.
     pub(crate) fn take(&self) -> (u64, u64) {
         // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
         (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))

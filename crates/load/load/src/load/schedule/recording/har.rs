@@ -110,7 +110,7 @@ pub(super) fn read(
     Ok((sent, left_out.line(all)))
 }
 
-/// The entries that can be sent, in the order of their times.
+/// Returns the entries that can be sent, in the order of their times.
 fn timed(entries: &[&RawValue], left_out: &mut LeftOut) -> Vec<Timed> {
     let mut read = Vec::new();
     for (number, text) in (1..).zip(entries) {
@@ -129,7 +129,7 @@ fn is_wanted(authority: &str, hosts: &[String]) -> bool {
     hosts.iter().any(|wanted| [authority, host, "all"].contains(&&**wanted))
 }
 
-/// The host and the port of an http or https URL, in lower case.
+/// Returns the host and the port of an http or https URL, in lower case.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

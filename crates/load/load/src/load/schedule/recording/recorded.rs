@@ -33,7 +33,7 @@ pub(crate) struct Requests {
 }
 
 impl Recorded {
-    /// The arrivals.
+    /// Returns the arrivals at the recorded starts.
     pub(crate) fn arrivals(&self) -> Arrivals {
         let starts = Arc::clone(&self.starts);
         Arrivals::replay(move || {

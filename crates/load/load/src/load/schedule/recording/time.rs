@@ -42,7 +42,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Whether times count from the beginning of the load.
+    /// Returns whether times count from the beginning of the load.
     pub(super) fn is_offset(self) -> bool {
         matches!(self, Format::Offset(_))
     }

@@ -8,7 +8,7 @@ use crate::load::action::Action;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// A server that can serve 200 requests per second.
+/// Returns a server that can serve 200 requests per second.
 fn server(seed: u64, failed_share: f64) -> Server {
     Server { seed, mean: Duration::from_millis(5), failed_share }
 }

@@ -27,13 +27,13 @@ fn length(warmup: u64, duration: u64) -> RunLength {
     }
 }
 
-/// The length of a run at 1/s with a fixed number of requests and a limit of one hour.
+/// Returns the length of a run at 1/s with a fixed number of requests and a limit of one hour.
 fn counted(warmup: u64, slots: u64) -> RunLength {
     let counted = Counted { first: warmup, warm_up: warmup, slots, may_skip: true };
     RunLength { most: Some(counted.all()), counted: Some(counted), ..length(warmup, 3_600) }
 }
 
-/// A span at the rate `hz` that has just begun, with its messages and its clock.
+/// Returns a span at the rate `hz` that has just begun, with its messages and its clock.
 fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock) {
     let clock = ManualClock::new();
     let builder = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone());
@@ -43,7 +43,7 @@ fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock
     (RunSpan::new(&pacer, pacer.now(), length, sender), messages, clock)
 }
 
-/// A span at the rate `hz`, 1000 s after its start.
+/// Returns a span at the rate `hz`, 1000 s after its start.
 fn span_at(hz: u64, length: RunLength) -> RunSpan {
     let (span, _messages, clock) = begun(hz, length);
     clock.advance(secs(1_000));

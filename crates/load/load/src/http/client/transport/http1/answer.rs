@@ -85,7 +85,7 @@ impl Answer {
         Ok(head.size)
     }
 
-    /// The status, if the response is complete.
+    /// Returns the status, if the response is complete.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, body) if body.is_complete() => Some(head.status),
@@ -93,7 +93,7 @@ impl Answer {
         }
     }
 
-    /// The status, if the head is complete.
+    /// Returns the status, if the head is complete.
     pub(crate) fn status_so_far(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, _) => Some(head.status),
@@ -101,7 +101,7 @@ impl Answer {
         }
     }
 
-    /// Whether another request may follow on the connection.
+    /// Returns whether another request may follow on the connection.
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
     }
@@ -123,7 +123,7 @@ impl Answer {
     }
 }
 
-/// Whether the bytes contain a blank line, which ends a head.
+/// Returns whether the bytes contain a blank line, which ends a head.
 fn has_blank_line(bytes: &[u8]) -> bool {
     let mut lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     lines.any(|(end, _)| {

@@ -35,12 +35,12 @@ impl Body {
         }
     }
 
-    /// Whether the body is complete.
+    /// Returns whether the body is complete.
     pub(crate) fn is_complete(self) -> bool {
         self == Body::Bytes(0)
     }
 
-    /// Whether the next part is content rather than framing.
+    /// Returns whether the next part is content rather than framing.
     pub(crate) fn is_content(self) -> bool {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }

@@ -38,7 +38,7 @@ impl Buffer {
         }
     }
 
-    /// The memory to read more bytes into; never empty.
+    /// Returns the memory into which more bytes can be read. It is never empty.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.end == self.bytes.len() {
             self.bytes.copy_within(self.begin..self.end, 0);

@@ -147,24 +147,24 @@ impl Fields<'_> {
         }
     }
 
-    /// Whether the headers allow another request on the connection.
+    /// Returns whether the headers allow another request on the connection.
     fn are_kept(&self) -> bool {
         let says = |word: &str| self.values("connection").any(|value| has_token(value, word));
         !says("close") && (!self.is_old || says("keep-alive"))
     }
 }
 
-/// The members of a list.
+/// Returns the members of a list.
 fn tokens(list: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Whether a list has this member.
+/// Returns whether a list has this member.
 pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
     tokens(list).any(|other| other.eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// Whether the last coding in a list is `chunked`.
+/// Returns whether the last coding in a list is `chunked`.
 pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }

@@ -24,7 +24,7 @@ impl<'a> Sending<'a> {
         Sending { sent: None, parts: request.parts, file: request.file.map(Flow::of_large) }
     }
 
-    /// Whether everything has been written.
+    /// Returns whether everything has been written.
     pub(super) fn is_done(&self) -> bool {
         self.sent == Some(Ok(()))
     }

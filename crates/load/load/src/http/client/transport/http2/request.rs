@@ -39,7 +39,7 @@ fn uri(whole: &Uri, path: PathAndQuery, headers: &mut HeaderMap) -> Uri {
     Uri::from_parts(parts).expect(CHECKED)
 }
 
-/// The headers of a request. Headers given for all requests or for this request replace the default headers.
+/// Returns the headers of a request. Headers given for all requests or for this request replace the default headers.
 fn headers(parts: &RequestParts<'_>, common: &Common) -> HeaderMap {
     let mut given = common.given.clone();
     for (name, value) in parts.headers() {

@@ -26,7 +26,7 @@ fn block_on<F: Future>(both: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
 }
 
-/// A connected client and server, on a kernel that already records timestamps.
+/// Returns a connected client and server, on a kernel that already records timestamps.
 async fn pair() -> (Stamped, Stamped, Begun) {
     let begun = begin().unwrap();
     for _ in 0..10_000 {

@@ -52,7 +52,7 @@ pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(Strin
     sent.into_iter().map(|(_, field)| field).collect()
 }
 
-/// Whether header fields announce a body that is not empty.
+/// Returns whether header fields announce a body that is not empty.
 pub(super) fn announce_body(fields: &[Field]) -> bool {
     let announces = |Field { name, value }: &Field| match &*name.to_ascii_lowercase() {
         "content-length" => value.trim().parse::<u64>().is_ok_and(|length| length > 0),
@@ -63,7 +63,8 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// Whether the field belongs to the connection. This includes pseudo-headers of HTTP/2, which begin with a colon.
+    /// Returns whether the field belongs to the connection. This includes pseudo-headers of HTTP/2, which begin with a
+    /// colon.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
