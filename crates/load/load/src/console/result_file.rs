@@ -145,7 +145,7 @@ fn beside(path: &Path) -> io::Result<NewFile> {
     opened.map_err(|error| error.kind().into())
 }
 
-/// Returns the permissions for a new file at `path`: those of the old file or, if there is none, `0o666`, which the
+/// Returns the permissions for a new file at `path`: those of the old file or, without an old file, `0o666`, which the
 /// process's umask restricts.
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {

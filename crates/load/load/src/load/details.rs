@@ -19,9 +19,9 @@ pub(crate) struct Details {
 /// The numbers of bytes, items and retries of an operation or of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Traffic {
-    /// Bytes.
+    /// The number of bytes read.
     pub(crate) read: u64,
-    /// Bytes.
+    /// The number of bytes written.
     pub(crate) written: u64,
     /// The number of items in responses, such as rows or messages.
     pub(crate) items: u64,

@@ -1,5 +1,5 @@
-//! Tests how often intervals contain the true percentile. Of 1000 intervals that each contain it with a probability of
-//! 95 %, between 930 and 970 almost always do.
+//! Tests how often intervals contain the true percentile. If each of 1000 intervals contains the true percentile with a
+//! probability of 95 %, then 930 to 970 of them almost always contain it.
 
 use super::simulated::Queue;
 use super::*;
