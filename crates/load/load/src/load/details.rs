@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) struct Details {
     /// The status of the response, if responses have a status.
     pub(crate) status: Option<u16>,
-    /// The times of the connection that was opened for the operation, if one was.
+    /// The setup times of the connection, if one was opened for the operation.
     pub(crate) set_up: Option<SetUp>,
     /// The label under which the operation is also counted.
     pub(crate) label: Option<&'static str>,

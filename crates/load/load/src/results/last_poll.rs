@@ -38,7 +38,7 @@ pub(crate) struct LastPoll {
     woke: Nanos,
     /// The earliest possible arrival time of responses that the thread finds before it sleeps again.
     looked: Nanos,
-    /// The same as `looked`, except after a stop just before the thread woke: then it is the end of the stop.
+    /// The same time as `looked`. If the thread was stopped just before it woke, this is the end of the stop instead.
     counted: Nanos,
     /// The latest time at which the thread wakes for its beat.
     due: Nanos,

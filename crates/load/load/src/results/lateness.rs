@@ -102,8 +102,8 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot in proportion to the causes. Time for which slots were held back
-    /// counts as the target's.
+    /// Splits `seconds` that belong to no slot in proportion to the causes. The time for which slots were held back is
+    /// attributed to the target.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -141,7 +141,7 @@ impl Lateness {
 pub(crate) struct IdealConnections {
     /// The times since which unused connections are free, on a schedule that is never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// The part of the time that the real schedule gave up which the ideal generator gives up too.
+    /// The part of the schedule time given up by the real generator that the ideal generator gives up too.
     given_up: Duration,
     /// The time by which the last slot started later than in the ideal generator.
     behind: Duration,

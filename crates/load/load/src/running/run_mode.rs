@@ -73,7 +73,8 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses to end a run by requirements that it does not have, or that it does not decide alone.
+/// Rejects `--fail-fast` on a node of a fleet, because no node knows the results of all nodes, and for a run without
+/// requirements.
 pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
     if !args.fail_fast {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Shows a run in a full-screen view.
 //!
 //! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. If
-//! two pictures are waiting, the next picture is dropped. Another one follows within a quarter of a second.
+//! two pictures are waiting, the next picture is dropped; another picture follows within a quarter of a second.
 
 mod breakdown;
 mod course;

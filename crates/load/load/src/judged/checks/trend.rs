@@ -41,8 +41,8 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// Returns the standard deviation of the sum over all batches that chance causes, if the share may differ between the
-/// parts before and after `split`.
+/// Returns the standard deviation that chance causes in the sum over all batches. The share of times may differ between
+/// the parts before and after `split`.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 /// The share of requests that must start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// The minimum number of requests that must lie beyond a percentile. Also the minimum number of requests in a step.
+/// The minimum number of requests that must lie beyond a percentile. This is also the minimum number of requests in a
+/// step.
 const BEYOND: f64 = 10.0;
 /// The average share of busy connections at which all connections count as busy. Between two requests, a connection
 /// is free until the next slot starts, so the average stays below 1.

@@ -59,8 +59,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Maps a number to a number below `end`, almost uniformly: the number of the 2^64 inputs that map to a result differs
-/// by at most one between any two results.
+/// Maps a number to a number below `end`. The mapping is almost uniform: over all 2^64 inputs, the counts of any two
+/// results differ by at most one.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()

@@ -133,7 +133,8 @@ impl<'run> Collector<'run> {
         self.total.forfeited(forfeited);
     }
 
-    /// Changes the load. The gap between the last start before the change and the first one after it is not judged.
+    /// Changes the load. The gap between the last start before the change and the first start after the change is not
+    /// judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;

@@ -196,12 +196,12 @@ impl Recorder {
         self.record().opening
     }
 
-    /// Records that the thread goes to sleep. `processor` returns its CPU time. It is called only if needed.
+    /// Records that the thread goes to sleep. `processor` returns the thread's CPU time, and is called only if needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Records that the thread wakes. `processor` returns its CPU time. It is called only if needed.
+    /// Records that the thread wakes. `processor` returns the thread's CPU time, and is called only if needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
@@ -286,7 +286,8 @@ impl Recorder {
         self.record().stats.spun += time;
     }
 
-    /// Moves the starts recorded so far to the end of `starts`. Later starts are after `now`, the current time.
+    /// Moves the starts recorded so far to the end of `starts`. Starts that are recorded later are after `now`, which
+    /// is the current time.
     pub(crate) fn take_starts(&self, now: Nanos, starts: &mut Vec<Nanos>) {
         let record = &mut *self.record();
         record.taken_until = now;

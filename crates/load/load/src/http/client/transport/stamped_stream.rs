@@ -30,8 +30,8 @@ const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// The timestamps requested for a connection. Send timestamps have the number of their byte, counted from when this
-/// option is set.
+/// The timestamps requested for a connection. A send timestamp contains the number of its byte, counted from the time
+/// at which this option is set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
 /// A socket that requests timestamps and is never connected. The kernel stamps received packets only while at least one

@@ -39,7 +39,7 @@ fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     course
 }
 
-/// Returns the results of the run if it ends at this state, with this number of overdue slots.
+/// Returns the results of the run if it ends in this state, with this number of overdue slots.
 fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationStats {
     let mut stats = stats.clone();
     (0..*in_flight).for_each(|_| stats.unfinished(Duration::from_nanos(7)));

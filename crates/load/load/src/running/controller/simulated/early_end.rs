@@ -45,7 +45,7 @@ fn a_run_ends_when_a_requirement_is_lost() {
     }
 }
 
-/// With any policy, stop or warm-up, a run records no more requests than its computed maximum.
+/// For any late policy, stop and warm-up, a run records no more requests than its computed maximum.
 #[test]
 fn a_run_has_no_more_requests_than_were_counted_on() {
     let loads = [

@@ -53,7 +53,7 @@ fn a_load_with_a_schedule_has_all_its_requests_although_nothing_can_connect() {
     }
 }
 
-/// A failed call is a response of the target, so it causes no delay.
+/// A failed call shows that the target has responded, so no delay follows.
 #[test]
 fn calls_that_fail_wait_for_nothing() {
     let fails = |_| super::fails(Failure::new("no"));

@@ -33,7 +33,8 @@ impl LeftOut {
         *self.fields.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// Returns one line about what was left out of a file with this number of requests, or `None` if nothing was.
+    /// Returns one line about what was left out of a file with this number of requests, or `None` if nothing was left
+    /// out.
     pub(super) fn line(&self, requests: usize) -> Option<String> {
         let plural = if requests == 1 { "" } else { "s" };
         let of_requests = format!("left out of {requests} request{plural}");
