@@ -86,7 +86,7 @@ pub(crate) struct Plan {
     pub(crate) connect_timeout: Duration,
 }
 
-/// A request that is ready to be sent. It may be sent twice.
+/// A request that is ready to be sent, and that can be sent again for a retry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
