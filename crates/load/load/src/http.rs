@@ -155,7 +155,7 @@ impl Http {
     }
 }
 
-/// The result of a call with this answer.
+/// Returns the result of a call that received this response.
 fn result(answer: &Answer, done: Done) -> Result<Done, Failure> {
     answer.outcome().map(|()| done).map_err(|why| answer.failure(why.kind()).with(done))
 }
@@ -245,7 +245,8 @@ impl Backend for Http {
         self.plan.endpoints.iter().all(Endpoint::is_local)
     }
 
-    /// At low rates a request takes up to 70 us of CPU time on a virtual machine, most of it for waking up.
+    /// Returns 10 000 for single requests: at low rates, a request takes up to 70 us of CPU time on a virtual machine,
+    /// most of it for waking up the thread.
     fn calls_per_thread(&self) -> Option<f64> {
         (!self.plan.has_scenarios()).then_some(10_000.0)
     }

@@ -69,7 +69,7 @@ pub(crate) struct Spinning {
     pub(crate) cpu_share: Option<f64>,
 }
 
-/// The length of sleeps at 10 k/s, which is the rate from which on the cost of sleeping matters.
+/// The length of a sleep at 10 k/s. At this rate and above, the cost of sleeping matters.
 pub(crate) const TYPICAL_SLEEP: Duration = Duration::from_micros(100);
 
 /// The length above which a gap counts as a hiccup. Reading the clock takes less time.

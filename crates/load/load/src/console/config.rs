@@ -9,8 +9,9 @@
 //! ```
 //!
 //! - Options on the command line take precedence over those in the file. If an option can be repeated, its list on the
-//!   command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`. If only one option of a
-//!   group can be given, it replaces the others of its group: `--shape` replaces the file's `rate`.
+//!   command line replaces its list in the file. `--no-pin` cancels the file's `pin = true`. If the options of a group
+//!   exclude each other, an option on the command line replaces any option of its group in the file: `--shape` replaces
+//!   the file's `rate`.
 //! - A value in the file has the same meaning as on the command line. A relative path is relative to the working
 //!   directory, not to the file. The output of `--print-config` can therefore be saved anywhere.
 //!

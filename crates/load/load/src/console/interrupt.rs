@@ -18,7 +18,7 @@ use std::{io, thread};
 /// The exit status of an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Ends the job at the first interrupts. The next interrupt ends the process.
+/// Passes the first interrupts on to the job, which can then end. The next interrupt ends the process.
 pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
     /// The number of further interrupts that are passed on to the job.

@@ -74,7 +74,7 @@ fn not_beside_the_report(outputs: &[(&str, &Path, Identity)]) -> anyhow::Result<
     Ok(())
 }
 
-/// Identifies a file. Two paths lead to the same file if one of the fields is equal.
+/// Identifies a file. Two paths lead to the same file if at least one field is equal for both.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     /// The path after all links are resolved. The file itself may not exist yet.

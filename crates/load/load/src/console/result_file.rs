@@ -124,10 +124,11 @@ impl Drop for NewFile {
     }
 }
 
-/// The number of names to try for a new file. Most are free, because they contain the process's number.
+/// The maximum number of names to try for a new file. Most names are free, because they contain the process ID.
 const NAMES: u32 = 1_000;
 
-/// A new file in the folder of `path`. Users who cannot read the file at `path` cannot read the new one.
+/// Creates a new file in the directory of `path`. Users who cannot read the file at `path` cannot read the new file
+/// either.
 fn beside(path: &Path) -> io::Result<NewFile> {
     let mut options = File::options();
     options.write(true).create_new(true);
@@ -144,7 +145,8 @@ fn beside(path: &Path) -> io::Result<NewFile> {
     opened.map_err(|error| error.kind().into())
 }
 
-/// The permissions of the file at `path`. Without one, the process's mask restricts them.
+/// Returns the permissions for a new file at `path`: those of the old file or, without an old file, `0o666`, which the
+/// process's umask restricts.
 #[cfg(unix)]
 fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
 //! Removes secrets from the values of options, for pages and reports.
 
-/// Words that make a header or form field secret if its name contains one of them.
+/// A header or a form field is secret if its name contains one of these words.
 const SECRET: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
 
 /// The text that replaces a secret.

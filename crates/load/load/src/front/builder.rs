@@ -153,8 +153,8 @@ impl Load {
     }
 
     /// Runs the load until the confidence interval of a percentile is narrow enough: `p99 5%` or `p99.9 service 10%`.
-    /// The run ends after `longest` at the latest, not including the warm-up. The load must have a constant rate. It
-    /// cannot be combined with [`duration`](Load::duration) or [`requests`](Load::requests). Both are checked when
+    /// The run ends after `longest` at the latest, not including the warm-up. The load must have a constant rate, and
+    /// [`duration`](Load::duration) and [`requests`](Load::requests) must not be set. These conditions are checked when
     /// the load runs.
     ///
     /// # Errors
@@ -275,14 +275,14 @@ impl Load {
         Ok(self)
     }
 
-    /// Ends the run as soon as a [requirement](Load::fail_if) cannot hold any more, whatever the results of the other
-    /// calls are. Without a requirement, the load is refused when it is run.
+    /// Ends the run as soon as a [requirement](Load::fail_if) is certain to be missed, for any results of the remaining
+    /// calls. If the load has no requirement, [`run`](Load::run) returns an error.
     pub fn fail_fast(mut self) -> Load {
         self.args.fail_fast = true;
         self
     }
 
-    /// Runs to its end, on threads of its own. When the future is dropped, the run is given up.
+    /// Runs the load to its end, on threads of its own. If the future is dropped, the run is given up.
     ///
     /// # Errors
     ///
@@ -367,7 +367,7 @@ impl Load {
     }
 }
 
-/// Stops the run when dropped: when the future that waits for the report is dropped.
+/// Stops the run when this value is dropped, which happens when the future that waits for the report is dropped.
 struct Stop(Sender<Message>);
 
 impl Drop for Stop {
@@ -431,7 +431,7 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot};
     use std::thread;
 
-    /// All tests share one target type, because each type compiles the whole run again.
+    /// All tests share one target type, because the whole run is compiled again for each type.
     #[expect(clippy::unnecessary_wraps, reason = "a call that could fail")]
     fn answers(_: Slot) -> Result<Done, Failure> {
         Ok(Done::new())

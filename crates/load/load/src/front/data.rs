@@ -1,4 +1,4 @@
-//! The options of data as a group, for targets of your own.
+//! Provides the options about data as a `clap` group, for programs with their own targets.
 
 use super::builder::LoadError;
 use crate::load::data::args;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const FILE: &str = "Take a row for each call from this CSV or JSON-lines file";
 
-/// The options `--data`, `--data-order` and `--data-end`, to be flattened into your options.
+/// The options `--data`, `--data-order` and `--data-end` as a `clap` group. Flatten it into your own options.
 ///
 /// # Examples
 ///
@@ -58,12 +58,13 @@ const FILE: &str = "Take a row for each call from this CSV or JSON-lines file";
 pub struct DataArgs(args::DataArgs);
 
 impl DataArgs {
-    /// Reads the file of `--data`. Returns `None` without that option. The order of `--data-order shuffled` and `random`
-    /// is the same in each run.
+    /// Reads the file that `--data` names. Returns `None` if the option is not given. With `--data-order shuffled` and
+    /// `--data-order random`, the order of rows is the same in each run.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is malformed, has no row, or has a value that is not UTF-8.
+    /// Returns an error if the file cannot be read, is malformed, contains no row, or contains a value that is not
+    /// UTF-8.
     pub fn rows(&self) -> Result<Option<Rows>, LoadError> {
         Ok(Rows::of_args(&self.0)?)
     }
@@ -90,11 +91,12 @@ impl Args for DataArgs {
 }
 
 impl Rows {
-    /// Reads a file of rows, whose order is that of the file.
+    /// Reads a file of rows. Slots use the rows in the order of the file.
     ///
     /// # Errors
     ///
-    /// The file cannot be read, is malformed, has no row, or has a value that is not UTF-8.
+    /// Returns an error if the file cannot be read, is malformed, contains no row, or contains a value that is not
+    /// UTF-8.
     pub fn read(path: impl AsRef<Path>) -> Result<Rows, LoadError> {
         Ok(Rows::of_file(path.as_ref())?)
     }

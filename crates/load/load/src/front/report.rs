@@ -160,7 +160,8 @@ impl Report {
         self.part(Part::ItemGap, quantile)
     }
 
-    /// A quantile of the times of a [`Trend`](crate::Trend). None if the target has no such trend, or without a time.
+    /// Returns a quantile of the times of a [`Trend`](crate::Trend). Returns `None` if the target has no trend with
+    /// this name, or if the trend has no times.
     #[must_use]
     pub fn trend_time(&self, name: &str, quantile: f64) -> Option<Duration> {
         let is_it = |own: &&OwnTimes| matches!(own.part, Part::Trend(Name(it)) if it == name);
@@ -168,7 +169,8 @@ impl Report {
         time(Sample::exact(&own.times), quantile)
     }
 
-    /// The events of a [`Counter`](crate::Counter). None if the target has no such counter.
+    /// Returns the number of events of a [`Counter`](crate::Counter). Returns `None` if the target has no counter with
+    /// this name.
     #[must_use]
     pub fn counter(&self, name: &str) -> Option<u64> {
         counters(&self.summary.own_times).find(|(it, _)| *it == name).map(|(_, events)| events)

@@ -74,7 +74,7 @@ pub(crate) struct RequestArgs<E: EmbeddedTarget> {
 }
 
 impl<E: EmbeddedTarget> RequestArgs<E> {
-    /// Returns the input files that requests are read from, each with its option.
+    /// Returns the input files from which requests are read, each with the option that names it.
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
         let files = [
             ("--targets", &self.targets),

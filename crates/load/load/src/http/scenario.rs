@@ -1,4 +1,5 @@
-//! Reads scenarios from a file: steps in order, and the values that later steps take from earlier responses.
+//! Reads scenarios from a file: the steps in order, and the values that steps extract from their responses for later
+//! steps.
 
 mod file;
 pub(crate) mod run;

@@ -23,13 +23,13 @@ const LEAST_EVEN: f64 = 0.5;
 
 /// The thresholds of [`poisson`]. `NEAR` is the deviation from Poisson arrivals that sleeping causes. `CHANCE` and
 /// `CHANCE_ALIKE`, divided by the square root of the number of gaps, are the deviations that chance exceeds in 1 % of
-/// runs: the first of the Kolmogorov distribution, the second of the normal distribution.
+/// runs. `CHANCE` comes from the Kolmogorov distribution, `CHANCE_ALIKE` from the normal distribution.
 const NEAR: f64 = 0.05;
 const CHANCE: f64 = 1.63;
 const CHANCE_ALIKE: f64 = 2.58;
 
-/// The maximum share of response time, in total or at the reported percentile, that the generator may cause without
-/// being flagged.
+/// The maximum share of the response time, in total or at the reported percentile, that the generator may cause without
+/// a finding.
 const MOST_OWN: f64 = 0.25;
 
 /// The result of one check of a run.
@@ -38,7 +38,7 @@ pub(crate) struct Finding {
     /// The name of the check: `starts`, `steady`, `own`, `quota`, `stolen`, `others`, `frequency`, `sure` or `reading`.
     pub(crate) check: &'static str,
     pub(crate) is_well: bool,
-    /// The result of the check as a sentence, without a full stop.
+    /// The result of the check as a sentence, without a period.
     pub(crate) text: String,
 }
 

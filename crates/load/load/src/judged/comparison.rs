@@ -1,8 +1,8 @@
 //! Compares two sides, each of one or more runs: which figures differ by more than chance?
 //!
 //! Each figure has a [confidence interval](crate::results::confidence) on each side. The interval of the difference
-//! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If it contains
-//! zero, the comparison shows no difference.
+//! follows from both (Zou and Donner, *Construction of confidence limits about effect measures*, 2008). If the interval
+//! of the difference contains zero, the comparison shows no difference.
 
 pub(crate) mod demand;
 mod figure;
@@ -17,7 +17,8 @@ use side::Side;
 use std::fmt::{self, Display, Formatter};
 use stored_run::StoredRun;
 
-/// Times that differ by a smaller share count as equal, because batches store times with two digits.
+/// Two times whose relative difference is smaller than this count as equal, because batches store times with two
+/// significant digits.
 const RESOLUTION: f64 = 0.01;
 
 /// Two sides of runs, with the comparison of each figure.

@@ -20,8 +20,9 @@
 //! - Service and response times, `errors`, `completed` and `failed` can be those of one label: `p99 response of
 //!   "order"`.
 //!
-//! Times are as exact as the histograms that store them. Every value is the largest of its bucket (for `min`, the
-//! smallest). A message about a missed criterion shows enough digits to distinguish the value from the limit.
+//! Times are as exact as the histograms that store them. Each value is the largest time of its histogram bucket (for
+//! `min`, the smallest). A message about a missed criterion shows enough digits to distinguish the value from the
+//! limit.
 //!
 //! The operators are `<`, `<=`, `>`, `>=` and `=`, also written `==`.
 //!
@@ -146,7 +147,7 @@ impl Criterion {
         share.filter(|share| *share > 0.0 && self.label.is_none())
     }
 
-    /// Its figure, by name.
+    /// Returns the name of the criterion's figure, with its label.
     pub(crate) fn name(&self) -> String {
         let label = self.label.as_ref().map(|label| format!(" of \"{label}\""));
         format!("{}{}", self.figure, label.unwrap_or_default())
@@ -160,7 +161,7 @@ impl Criterion {
     }
 
     /// Returns the value of the figure in a run, in the figure's unit (nanoseconds for a time). If only a lower bound
-    /// is known, returns that.
+    /// is known, returns the lower bound.
     pub(crate) fn value(&self, figures: &Figures<'_>) -> Option<f64> {
         self.actual(figures).map(|value| value.least)
     }

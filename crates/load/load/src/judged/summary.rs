@@ -63,7 +63,7 @@ pub(crate) struct Summary {
     pub(crate) incomplete: Option<String>,
     /// Whether the run was ended early.
     pub(crate) is_cut_short: bool,
-    /// The requirement that ended it, because it was lost.
+    /// The requirement that was certain to be missed, if this ended the run.
     pub(crate) lost: Option<String>,
     /// The requirements that do not hold.
     pub(crate) missed: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) struct Summary {
     pub(crate) required: Vec<Required>,
     /// The results of the run's checks of itself.
     pub(crate) findings: Vec<Finding>,
-    /// The comparison with a baseline, or the reason why they cannot be compared.
+    /// The comparison with a baseline, or the reason why the run and the baseline cannot be compared.
     pub(crate) beside: Option<Result<Comparison, String>>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct RunResults<'run> {
     pub(crate) randomness: Option<Randomness>,
     /// How the schedule ended. `None` for a node of a fleet, whose remaining slots go to other nodes.
     pub(crate) ending: Option<Ending>,
-    /// The requirement that ended the run, because it was lost.
+    /// The requirement that was certain to be missed, if this ended the run.
     pub(crate) lost: Option<String>,
     /// The goal of the run, and whether reaching it has ended the run.
     pub(crate) goal: Option<(&'run Goal, bool)>,
@@ -230,14 +230,14 @@ impl Summary {
         self.verdict.sentence(&self.stats.lateness)
     }
 
-    /// Says so if a lost requirement has ended the run.
+    /// Returns a message if a requirement that was certain to be missed has ended the run.
     pub(crate) fn early_end(&self) -> Option<String> {
         let after = human::time(self.duration);
         let ended = |lost| format!("Ended early by --fail-fast: {lost} was lost after {after}");
         self.lost.as_ref().map(ended)
     }
 
-    /// Whether this check found something that makes the figures doubtful.
+    /// Returns whether this check found something that makes the figures doubtful.
     pub(crate) fn has_caution(&self, check: &str) -> bool {
         self.findings.iter().any(|found| !found.is_well && found.check == check)
     }

@@ -15,9 +15,9 @@
 //! A **closed loop** has no schedule to follow.
 //!
 //! If a run ended before it began or during its warm-up, **nothing was recorded**. Otherwise, if more than 1 % of the
-//! requests failed, the **target is failing**, whatever the load was, because the times of the other requests mean
-//! little. If at least half of the failed requests failed because of limits of the generator's machine, the **generator
-//! is failing**.
+//! requests failed, the **target is failing**, with or without late starts, because the times of the other requests
+//! mean little. If at least half of the failed requests failed because of limits of the generator's machine, the
+//! **generator is failing**.
 
 use crate::console::human::{float, percent};
 use crate::results::lateness::Lateness;

@@ -30,8 +30,8 @@ pub(crate) struct Told {
     pub(crate) sum: Option<Results>,
     /// The number of nodes that have reported final results.
     pub(crate) given: usize,
-    /// The nodes that have reported only interim results, each with the time of the load up to which these results
-    /// go.
+    /// The nodes that have reported only interim results, each with the time of the load up to which its results are
+    /// complete.
     pub(crate) so_far: Vec<(u16, Duration)>,
     /// The number of results that cannot be read.
     pub(crate) unreadable: usize,

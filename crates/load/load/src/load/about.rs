@@ -1,4 +1,4 @@
-//! Defines how a target describes itself to the library.
+//! Defines `About`, with which a target tells the library its name and the measurements that it makes itself.
 
 use super::data::rows::Rows;
 use super::measures::{Counter, Trend};
@@ -6,8 +6,8 @@ use super::own_times::{self, OwnTimes};
 use super::stream_times::StreamTimes;
 use nanopace::Pacer;
 
-/// The description that a target gives in [`Target::about`](crate::Target::about): its name, and what it measures
-/// besides its calls.
+/// The description that a target gives in [`Target::about`](crate::Target::about): its name, and the measurements that
+/// it makes itself.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ pub struct About<'target> {
 }
 
 impl<'target> About<'target> {
-    /// Returns a description in which the name is that of the type, and nothing is measured.
+    /// Returns a description whose name is the name of the target's type, with no measurements.
     pub fn new() -> About<'target> {
         About::default()
     }
@@ -47,7 +47,7 @@ impl<'target> About<'target> {
         self
     }
 
-    /// Sets the times of items that calls record, if responses are streams: see [`StreamTimes`].
+    /// Sets the recorder of item times, for targets whose responses are streams. See [`StreamTimes`].
     pub fn stream_times(mut self, times: &'target StreamTimes) -> About<'target> {
         self.stream_times = Some(times);
         self
@@ -71,13 +71,13 @@ impl<'target> About<'target> {
         self
     }
 
-    /// Prepares the next load.
+    /// Prepares for the next load: drops what was measured so far, and passes the load's pacer to the stream times.
     pub(crate) fn paced_by(&self, pacer: &Pacer) {
         drop(self.take());
         self.stream_times.iter().for_each(|times| times.paced_by(pacer));
     }
 
-    /// Takes what was measured since the last call.
+    /// Takes the measurements made since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut taken = self.stream_times.map_or_else(Vec::new, StreamTimes::take);
         own_times::add(&mut taken, self.trends.iter().map(|trend| trend.take()).collect());
@@ -85,7 +85,7 @@ impl<'target> About<'target> {
         taken
     }
 
-    /// The number of slots after which the load ends, if the rows limit it.
+    /// Returns the number of slots after which the load ends, if the rows limit it.
     pub(crate) fn most_slots(&self) -> Option<u64> {
         self.rows.and_then(Rows::most_slots)
     }

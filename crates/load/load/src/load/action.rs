@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// The reason as text.
+    /// Returns the reason as text.
     pub(crate) fn text(&self) -> &str {
         match self {
             Refusal::NotStarted => "the schedule has not started yet",

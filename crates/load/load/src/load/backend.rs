@@ -1,5 +1,5 @@
-//! Defines what a run needs of its target. Every [`Target`] is a backend; HTTP is one directly, because it knows more
-//! about itself than the public trait asks for.
+//! Defines the operations that a run needs from its target. Every [`Target`] is a backend. The HTTP client implements
+//! `Backend` directly, because it provides more than the public trait `Target` asks for.
 
 use super::details::SetUp;
 use super::own_times::{OwnTimes, Part};
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A target, as the library sees it. [`Target`] describes `connect`, `call`, `set_up` and `close`. All items that do not depend on the type
-/// of a session can be called through a pointer.
+/// The interface between a run and its target. `connect`, `call`, `set_up` and `close` are described at [`Target`].
+/// Methods that do not depend on the session's type can be called on a trait object.
 pub(crate) trait Backend: Send + Sync + 'static {
-    /// A connection, or whatever else carries calls one after the other.
+    /// A connection, or another object that carries calls one after the other.
     type Session: Send + 'static
     where
         Self: Sized;
@@ -24,7 +24,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// Does one operation.
+    /// Performs one operation.
     fn call(
         &self,
         session: &mut Self::Session,
@@ -41,7 +41,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Closes a session, or without one, cleans up after all loads.
+    /// Closes the session. With `None`, cleans up after all loads.
     fn close(
         &self,
         session: Option<Self::Session>,
@@ -55,7 +55,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         }
     }
 
-    /// Checks that the target is there.
+    /// Checks that the target is available.
     fn probe(&self) -> impl Future<Output = Result<(), Failure>> + Send
     where
         Self: Sized,
@@ -93,22 +93,23 @@ pub(crate) trait Backend: Send + Sync + 'static {
     /// Called when the schedule starts.
     fn schedule_starts(&self) {}
 
-    /// Whether calls observe the timeout themselves, and are known not to block their thread.
+    /// Returns whether calls observe the timeout themselves, and are known not to block their thread.
     fn keeps_to_timeout(&self) -> bool {
         false
     }
 
-    /// Whether the target is known to run on this machine.
+    /// Returns whether the target is known to run on this machine.
     fn is_local(&self) -> bool {
         false
     }
 
-    /// Returns how many calls per second a thread makes with ease. `None` if unknown.
+    /// Returns how many calls per second one thread can make with capacity to spare. `None` if unknown.
     fn calls_per_thread(&self) -> Option<f64> {
         None
     }
 
-    /// Returns how long it took to open the parts of a session that was just opened, if the session knows.
+    /// Returns how long it took to open each connection of a session that was just opened, or `None` if the session
+    /// does not measure this.
     fn set_ups(&self, _session: &mut Self::Session) -> Option<Vec<SetUp>>
     where
         Self: Sized,
@@ -116,18 +117,19 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns the highest number of files and connections that are open at once. `sessions` has the number of sessions
-    /// of each thread.
+    /// Returns the highest number of files and connections that are open at once. `sessions` contains the number of
+    /// sessions of each thread.
     fn open_files(&self, sessions: &[usize]) -> u64 {
         sessions.iter().sum::<usize>() as u64
     }
 
-    /// Returns how to open sessions whose calls block: each needs a thread of its own.
+    /// Returns the object that opens blocking sessions, each of which needs a thread of its own. `None` if calls do not
+    /// block.
     fn blocking(self: Arc<Self>) -> Option<Arc<dyn BlockingSessions>> {
         None
     }
 
-    /// Whether calls may have different labels. If so, a CSV log has a column for labels.
+    /// Returns whether calls may have different labels. If so, a CSV log has a column for labels.
     fn has_labels(&self) -> bool {
         true
     }
@@ -137,7 +139,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         None
     }
 
-    /// Returns the labels that reports show even if no operation of theirs has ended.
+    /// Returns the labels that reports show even if no operation with the label has ended.
     fn labels(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -152,7 +154,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Returns the advice for a user who requires times of a part that is not timed.
+    /// Returns the advice for a user whose requirement names a part that is not timed.
     fn has_timed(&self, part: Part) -> &'static str {
         part.of_own_target()
     }
@@ -218,7 +220,7 @@ pub(crate) trait BlockingSessions: Send + Sync {
 
 /// A session whose calls block.
 pub(crate) trait BlockingSession {
-    /// Does one operation.
+    /// Performs one operation.
     fn call(&mut self, slot: Slot) -> Result<Done, Failure>;
 
     /// Closes the session.
@@ -248,7 +250,7 @@ impl<T: Target> BlockingSession for Opened<'_, T> {
     }
 }
 
-/// Returns the result of a future that blocks instead of awaiting.
+/// Polls a future once and returns its result. Fails if the future awaits instead of blocking.
 fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R, Failure> {
     match pin!(called).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
@@ -256,15 +258,17 @@ fn polled_once<R>(called: impl Future<Output = Result<R, Failure>>) -> Result<R,
     }
 }
 
-/// Counts the steps of calls by label as soon as they end, because the rest of a call may take long or be given up.
+/// Counts the steps of calls by label. Each step is counted as soon as it ends, because the rest of its call may take
+/// long or be given up.
 pub(crate) trait Steps: Debug + Send + Sync {
     /// Counts a step of the session with this number, which was due at `due` and ended at `end`.
     fn end(&self, session: usize, due: Nanos, end: Nanos, called: Result<Done, Failure>);
 
-    /// Records that the session with this number pauses in its call for a slot, and sends nothing until `until`.
+    /// Records that the session with this number has a think time in its call for `slot`, and sends nothing until
+    /// `until`.
     fn rest(&self, session: usize, slot: Slot, until: Nanos);
 
-    /// Ends the pause. Returns the current time.
+    /// Records that the think time has ended. Returns the current time.
     fn go_on(&self, session: usize, slot: Slot) -> Nanos;
 }
 

@@ -5,15 +5,16 @@ use super::target::{Done, Failure, Slot, Target};
 
 /// A target whose driver has no async interface. Every `BlockingTarget` is also a [`Target`].
 ///
-/// Each session has a thread of its own, which waits for a slot, makes the call and waits for the
-/// response. The number of threads is the number of sessions; a requested number of threads has no effect. The
-/// time inside a call is attributed to the target.
+/// Each session has a thread of its own, which waits for a slot, makes the call and waits for the response. The number
+/// of threads is therefore the number of sessions; a requested number of threads has no effect. The time inside a call
+/// is attributed to the target.
 ///
 /// A call that blocks cannot be canceled, so the timeout does not apply: set the driver's timeout. A call that still
 /// hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
-/// The load begins when all sessions are open, or after the timeout. A session that opens later takes slots
-/// from then on. If a session is still not open when the schedule ends, its thread is not joined either.
+/// The load begins when all sessions are open, or after the timeout. A session that opens after the load has begun
+/// takes slots as soon as it is open. If a session is still not open when the schedule ends, its thread is not joined
+/// either.
 ///
 /// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target without
 /// sessions:
@@ -70,16 +71,17 @@ use super::target::{Done, Failure, Slot, Target};
     message = "`{Self}` is no target: implement `Target`, or `BlockingTarget` if its calls block"
 )]
 pub trait BlockingTarget: Send + Sync + 'static {
-    /// A connection, or whatever else carries calls one after the other.
+    /// A connection, or another object that carries calls one after the other.
     type Session: Send + 'static;
 
-    /// Opens the session number `index`, counted from 0, on the thread that will use it: before the
-    /// load begins, and again after a failure that has [broken](Failure::broken) it.
+    /// Opens the session number `index`, counted from 0, on the thread that will use the session. It is called before
+    /// the load begins, and again after a failure that has [broken](Failure::broken) the session.
     ///
     /// # Errors
     ///
-    /// The session cannot be opened. The call that needs it fails with this kind. If a session cannot be
-    /// opened before the load begins, its first call tries again.
+    /// Returns a failure if the session cannot be opened. The call that needs the session then fails with the same kind
+    /// of failure. If a session cannot be opened before the load begins, it is tried again for the session's first
+    /// call.
     fn connect(&self, index: usize) -> Result<Self::Session, Failure>;
 
     /// Performs the operation of a slot. A panic counts as a failure. Retries inside the call are part of
@@ -87,14 +89,15 @@ pub trait BlockingTarget: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The operation failed: the kind of failure, and whether the session can still be used.
+    /// Returns a failure if the operation failed. It contains the kind of failure, and whether the session can still be
+    /// used.
     fn call(&self, session: &mut Self::Session, slot: Slot) -> Result<Done, Failure>;
 
     /// Prepares the target before the load begins. See [`Target::setup`].
     ///
     /// # Errors
     ///
-    /// The target is not available. The load then does not run.
+    /// Returns a failure if the target is not available. The load then does not run.
     fn setup(&self) -> Result<(), Failure> {
         Ok(())
     }
@@ -109,7 +112,7 @@ pub trait BlockingTarget: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns the name that reports use, and the measures of the target's own. See [`Target::about`].
+    /// Returns the name that reports use, and the measurements that the target makes itself. See [`Target::about`].
     fn about(&self) -> About<'_> {
         About::new()
     }

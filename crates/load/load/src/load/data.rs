@@ -1,7 +1,7 @@
 //! Reads the data that fills requests: the rows of a CSV or JSON lines file, one row per slot.
 //!
-//! The file is read once, before the run, into one buffer. A field needs as many bytes as its text, plus 8. A row
-//! needs 16 bytes more if it does not begin on the line after the first line of the previous row.
+//! The file is read once, before the run, into one buffer. A field needs 8 bytes in addition to its text. A row needs
+//! another 16 bytes if it does not begin on the line after the first line of the previous row.
 
 pub(crate) mod args;
 mod csv;

@@ -9,23 +9,23 @@ use std::time::Duration;
 pub(crate) struct Details {
     /// The status of the response, if responses have a status.
     pub(crate) status: Option<u16>,
-    /// The times of the connection that was opened for the operation, if one was.
+    /// The setup times of the connection, if one was opened for the operation.
     pub(crate) set_up: Option<SetUp>,
-    /// The label that the operation is also counted by.
+    /// The label under which the operation is also counted.
     pub(crate) label: Option<&'static str>,
     pub(crate) traffic: Traffic,
 }
 
-/// The bytes, items and retries of an operation or of a run.
+/// The numbers of bytes, items and retries of an operation or of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Traffic {
-    /// Bytes.
+    /// The number of bytes read.
     pub(crate) read: u64,
-    /// Bytes.
+    /// The number of bytes written.
     pub(crate) written: u64,
-    /// The items in responses, such as rows or messages.
+    /// The number of items in responses, such as rows or messages.
     pub(crate) items: u64,
-    /// Requests that were sent again.
+    /// The number of requests that were retried.
     pub(crate) retried: u64,
 }
 

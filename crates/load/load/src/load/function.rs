@@ -18,7 +18,7 @@ where
         self(slot)
     }
 
-    /// The name of the function, or `closure`.
+    /// Returns the name of the function, or `closure`.
     fn about(&self) -> About<'_> {
         About::new().name(short_name::<F>().trim_matches(['{', '}']))
     }

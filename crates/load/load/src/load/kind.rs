@@ -1,11 +1,11 @@
-//! Defines kinds of failures: short texts that failures are counted by.
+//! Defines kinds of failures: short texts under which failures are counted.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The most kinds; failures of further kinds share one.
+/// The maximum number of kinds. All failures of further kinds are counted as one kind.
 const MOST: usize = 1_000;
 
 /// The text of the kind for failures beyond [`MOST`] kinds.
@@ -14,7 +14,7 @@ const OTHERS: &str = "other failures";
 /// The group of kinds that come from the status of a response.
 pub(crate) const STATUS: &str = "status";
 
-/// A kind of failure. Kinds with the same text are the same.
+/// A kind of failure. Two kinds with the same text are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FailureKind(&'static Entry);
 
@@ -24,7 +24,7 @@ struct Entry {
     group: &'static str,
 }
 
-/// The groups that metrics contain even without a failure, because an alert needs a number.
+/// The groups that metrics contain even if no failure has occurred, because an alert needs a number.
 static EXPECTED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
 /// Adds groups that metrics always contain.
@@ -32,7 +32,7 @@ pub(crate) fn expect(groups: &[&'static str]) {
     locked(&EXPECTED).extend(groups);
 }
 
-/// The groups that metrics always contain.
+/// Returns the groups that metrics always contain.
 pub(crate) fn expected() -> Vec<&'static str> {
     locked(&EXPECTED).clone()
 }
@@ -41,11 +41,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The kinds so far. They are never freed, so copying and comparing a kind is as cheap as with a
-/// number.
+/// All kinds created so far. They are never freed, so copying or comparing kinds costs no more than copying or
+/// comparing numbers.
 static KNOWN: Mutex<BTreeMap<&'static str, FailureKind>> = Mutex::new(BTreeMap::new());
 
-/// The counts of kinds by text. Inserts them one by one, because collecting into a map adds code for sorting to
+/// Returns the counts of kinds by text. Inserts them one by one, because collecting into a map adds code for sorting to
 /// the binary for each type of map.
 pub(crate) fn in_words(
     counts: impl IntoIterator<Item = (FailureKind, u64)>,
@@ -56,17 +56,18 @@ pub(crate) fn in_words(
 }
 
 impl FailureKind {
-    /// The kind with this text, in a group of its own.
+    /// Returns the kind with this text, in a group of its own.
     pub(crate) fn new(text: &str) -> FailureKind {
         FailureKind::known(text, |text| text)
     }
 
-    /// The kind with this text. Metrics count its group, of which there are only a few.
+    /// Returns the kind with this text in this group. Metrics count failures by group, because there are only a few
+    /// groups.
     pub(crate) fn of_group(group: &'static str, text: &str) -> FailureKind {
         FailureKind::known(text, |_| group)
     }
 
-    /// The group that metrics count the kind in.
+    /// Returns the group under which metrics count the kind.
     pub(crate) fn group(self) -> &'static str {
         self.0.group
     }
@@ -97,7 +98,7 @@ impl Serialize for FailureKind {
     }
 }
 
-/// Reads the group and the text. A kind that this process knows keeps its group.
+/// Reads the group and the text. If this process already has a kind with this text, that kind keeps its group.
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<FailureKind, D::Error> {
         let (group, text) = <(String, String)>::deserialize(from)?;

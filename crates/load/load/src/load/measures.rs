@@ -1,4 +1,4 @@
-//! Defines what a target measures on its own: counters and trends with names.
+//! Defines the measurements that a target makes itself: named counters and trends.
 
 use super::own_times::{Name, OwnTimes, Part, no_times, record};
 use super::slot::Slot;
@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Counts events of a target's own, such as cache hits. A target lists its counters in [`About`](crate::About).
-/// Reports show the sum, also of the nodes of a fleet. The warm-up is not counted.
+/// Counts events that only the target can observe, such as cache hits. A target lists its counters in
+/// [`About`](crate::About). Reports show the sum; for a fleet, this is the sum over all nodes. Events of the warm-up
+/// are not counted.
 ///
 /// # Examples
 ///
@@ -68,13 +69,13 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Returns a counter with this name. Counters with the same name are added up.
+    /// Returns a counter with this name. Reports add up counters that have the same name.
     #[must_use]
     pub const fn new(name: &'static str) -> Counter {
         Counter { name, count: AtomicU64::new(0) }
     }
 
-    /// Adds events of the call for a slot.
+    /// Adds the events that occurred in the call for a slot.
     pub fn add(&self, slot: Slot, events: u64) {
         if slot.is_recorded() {
             // Relaxed: the count publishes nothing. No model: one atomic.
@@ -82,7 +83,7 @@ impl Counter {
         }
     }
 
-    /// The events since the last call.
+    /// Takes the number of events since the last call.
     pub(crate) fn take(&self) -> OwnTimes {
         let times = Histogram::new_with_max(2, 1).expect("these bounds can be had");
         // Relaxed: as in `add`.
@@ -91,9 +92,10 @@ impl Counter {
     }
 }
 
-/// Records times of a target's own, such as the wait for a lock, with three significant digits and up to a day. A
-/// target lists its trends in [`About`](crate::About). Reports show their percentiles, also of all nodes of a fleet
-/// together. The warm-up is not recorded. [`Counter`] has an example.
+/// Records times that only the target can measure, such as the wait for a lock. Times have three significant digits; a
+/// time above one day is recorded as one day. A target lists its trends in [`About`](crate::About). Reports show their
+/// percentiles; for a fleet, over all nodes together. Times of the warm-up are not recorded. For an example, see
+/// [`Counter`].
 #[derive(Debug)]
 pub struct Trend {
     name: &'static str,
@@ -101,20 +103,20 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Returns a trend with this name. The times of trends with the same name are put together.
+    /// Returns a trend with this name. Reports merge the times of trends that have the same name.
     #[must_use]
     pub fn new(name: &'static str) -> Trend {
         Trend { name, times: Mutex::new(no_times()) }
     }
 
-    /// Records a time of the call for a slot.
+    /// Records a time that was measured in the call for a slot.
     pub fn record(&self, slot: Slot, time: Duration) {
         if slot.is_recorded() {
             record(&mut self.times.lock().unwrap_or_else(PoisonError::into_inner), time);
         }
     }
 
-    /// The times since the last call.
+    /// Takes the times recorded since the last call.
     pub(crate) fn take(&self) -> OwnTimes {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let times = mem::replace(&mut *times, no_times());

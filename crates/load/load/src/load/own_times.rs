@@ -1,4 +1,4 @@
-//! Defines times that only a target can measure: those of the parts of a response.
+//! Defines the times that only a target can measure, such as those of the parts of a response.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A part of a response or an exchange that is timed.
+/// A timed part of a response or of an exchange, or one of the target's trends or counters.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Part {
     /// From the send of a request to the first byte of its response.
@@ -19,7 +19,7 @@ pub(crate) enum Part {
     ItemGap,
     /// From the write of the last bytes of a request until the kernel sent the last byte.
     Sending,
-    /// From when the kernel received the last byte of a response until the response was read.
+    /// From the time at which the kernel received the last byte of a response until the response was read.
     Reading,
     /// The times of a [`Trend`](crate::Trend) with this name.
     Trend(Name),
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Name {
 }
 
 impl Part {
-    /// The name of the times in a report.
+    /// Returns the name of the times in a report.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Part {
         }
     }
 
-    /// The name of the times in the JSON object.
+    /// Returns the name of the times in the JSON object.
     #[must_use]
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Part {
         }
     }
 
-    /// The option of `nanopace run` that times the part.
+    /// Returns the option of `nanopace run` that times the part.
     #[must_use]
     pub(crate) fn option(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Part {
         }
     }
 
-    /// The method that lets a target of your own time the part.
+    /// Returns the advice on how a user's own target can time the part.
     pub(crate) fn of_own_target(self) -> &'static str {
         match self {
             Part::FirstItem | Part::FirstItemResponse | Part::ItemGap => {
@@ -98,7 +98,7 @@ impl Part {
 }
 
 impl OwnTimes {
-    /// The value of a counter.
+    /// Returns the name and the value of a counter, or `None` for times.
     pub(crate) fn counter(&self) -> Option<(&'static str, u64)> {
         match self.part {
             Part::Counter(Name(name)) => Some((name, self.untimed)),
@@ -107,12 +107,12 @@ impl OwnTimes {
     }
 }
 
-/// The times, without counters.
+/// Returns the times, without counters.
 pub(crate) fn timed(own: &[OwnTimes]) -> impl Iterator<Item = &OwnTimes> {
     own.iter().filter(|own| own.counter().is_none())
 }
 
-/// The names and values of counters.
+/// Returns the names and values of counters.
 pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, u64)> {
     own.iter().filter_map(OwnTimes::counter)
 }
@@ -120,18 +120,18 @@ pub(crate) fn counters(own: &[OwnTimes]) -> impl Iterator<Item = (&'static str, 
 /// The times of one part.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnTimes {
-    /// The part that the times are of.
+    /// The part to which the times belong.
     pub(crate) part: Part,
     /// The times, in nanoseconds.
     pub(crate) times: Histogram<u64>,
-    /// The number of events without a time: further times that are unknown, or the value of a counter.
+    /// The number of events without a time: events whose time is unknown, or the value of a counter.
     pub(crate) untimed: u64,
 }
 
 /// The longest time that is recorded: a day. Longer times are recorded as a day.
 const LONGEST_NS: u64 = 86_400 * 1_000_000_000;
 
-/// An empty histogram with three significant digits.
+/// Returns an empty histogram with three significant digits.
 #[must_use]
 pub(crate) fn no_times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds can be had")

@@ -1,4 +1,4 @@
-//! Builds the requested load, which `nanopace plan` shows and `nanopace run` performs.
+//! Builds the requested load, which `nanopace plan` prints and `nanopace run` performs.
 //!
 //! A load consists of a shape (the rate over time), an arrival process (how requests are distributed
 //! around the rate) and a shard (the part of the requests that this process starts).

@@ -1,5 +1,5 @@
 //! Recognises system errors that mean that the generator's machine ran out of a resource. The target does not cause
-//! them, so they have a group of their own among failures.
+//! these errors, so they form a separate group of failures.
 
 use super::kind::FailureKind;
 use std::error::Error;
@@ -21,7 +21,7 @@ pub(crate) enum Shortage {
     Memory,
     /// Files that an epoll instance can watch.
     Watches,
-    /// Room in the queue of a Unix socket.
+    /// Space in the queue of a Unix socket.
     Queue,
 }
 
@@ -37,21 +37,22 @@ impl Shortage {
         ALL.into_iter().find(|it| *it != Queue && it.codes().contains(&code))
     }
 
-    /// Maps an error of connecting. EAGAIN is a shortage only here.
+    /// Maps an error of an attempt to connect. EAGAIN means a shortage only in such an attempt.
     #[must_use]
     pub(crate) fn of_connecting(error: &io::Error) -> Option<Shortage> {
         let is_queue = error.raw_os_error().is_some_and(|code| Queue.codes().contains(&code));
         Shortage::of(error).or_else(|| is_queue.then_some(Queue))
     }
 
-    /// Maps an error of any type that is a system error, or was caused by one.
+    /// Maps an error of any type, if it is a system error or was caused by one.
     pub(crate) fn cause_of(error: &impl Error) -> Option<Shortage> {
         let causes = iter::successors(error.source(), |&error| error.source());
         let causes = causes.filter_map(|error| Shortage::of(error.downcast_ref()?));
         of_text(&error.to_string()).or_else(|| { causes }.next())
     }
 
-    /// The shortage that a kind of failures names. The kind of a step has the label of the step in front.
+    /// Returns the shortage that a kind of failure names. The kind of a scenario step's failure begins with the label
+    /// of the step.
     #[must_use]
     pub(crate) fn of_kind(kind: FailureKind) -> Option<Shortage> {
         let text = kind.to_string();
@@ -59,13 +60,13 @@ impl Shortage {
         ALL.into_iter().find(|it| is_own && text.ends_with(&it.to_string()))
     }
 
-    /// The kind of failures that this shortage causes.
+    /// Returns the kind of failures that this shortage causes.
     #[must_use]
     pub(crate) fn kind(self) -> FailureKind {
         FailureKind::of_group(GENERATOR, &self.to_string())
     }
 
-    /// Advice for the user, without a full stop.
+    /// Returns advice for the user, without a period at the end.
     #[must_use]
     pub(crate) fn advice(self) -> &'static str {
         match self {
@@ -87,7 +88,8 @@ impl Shortage {
         }
     }
 
-    /// The system's name of the error and its message. They are the same on all systems, because kinds are compared.
+    /// Returns the name and the message of the error. The texts are the same on all systems, because kinds of failures
+    /// are compared by their text.
     fn words(self) -> [&'static str; 2] {
         match self {
             OpenFiles => ["EMFILE", "too many open files"],
@@ -116,7 +118,7 @@ impl Shortage {
         codes.map(Errno::raw_os_error)
     }
 
-    /// The codes of Winsock, and the code for memory. 0 matches no error.
+    /// Returns the error codes of Winsock, and the code for a lack of memory. The code 0 matches no error.
     #[cfg(not(unix))]
     fn codes(self) -> [i32; 2] {
         match self {

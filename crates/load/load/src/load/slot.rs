@@ -1,9 +1,9 @@
-//! Defines a slot, a place on the schedule.
+//! Defines a slot: the right to make one call, with its intended start.
 
 use nanopace::Nanos;
 use std::time::Duration;
 
-/// A place on the schedule, for which one call is made.
+/// The right to make one call, with its intended start.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub struct Slot {
     pub(crate) intended_start: Nanos,
     pub(crate) start: Nanos,
     pub(crate) is_recorded: bool,
-    /// The slot's place in the record of its thread.
+    /// The slot's index in its thread's table of calls.
     pub(crate) place: usize,
 }
 
@@ -45,10 +45,9 @@ impl Slot {
         place: 0,
     };
 
-    /// Returns the slot's number in the whole load, counted from 0. Shards and nodes of a fleet use the same
-    /// numbers, so the data of an operation can be derived from the number. The first slot of the warm-up has the
-    /// number 0; recorded slots continue the numbers of the warm-up. A skipped slot also uses up a
-    /// number.
+    /// Returns the slot's number in the whole load, counted from 0. Shards and nodes of a fleet use the same numbers,
+    /// so the data of an operation can be derived from the number. The first slot of the warm-up has the number 0;
+    /// recorded slots continue the numbers of the warm-up. Skipped slots have numbers too.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -60,19 +59,19 @@ impl Slot {
         self.intended_start
     }
 
-    /// Returns how much later than intended the call started.
+    /// Returns how much later than its intended start the call started.
     #[must_use]
     pub fn wait_time(&self) -> Duration {
         self.start - self.intended_start
     }
 
-    /// Whether the slot is recorded, so not part of the warm-up.
+    /// Returns whether the slot is recorded. Slots of the warm-up are not recorded.
     #[must_use]
     pub(crate) fn is_recorded(&self) -> bool {
         self.is_recorded
     }
 
-    /// The actual start.
+    /// Returns the actual start of the call.
     #[must_use]
     pub(crate) fn start(&self) -> Nanos {
         self.start

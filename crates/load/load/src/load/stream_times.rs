@@ -11,10 +11,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const PARTS: [Part; 3] = [Part::FirstItem, Part::FirstItemResponse, Part::ItemGap];
 
 /// Records the arrival times of items in streamed responses, such as the messages of a gRPC stream or the rows of a
-/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have
-/// three more columns, with three significant digits and times up to a day: *first item*, from the start of the watch;
-/// *since due*, from the intended start to the first item; and *item gaps*, between two items of a stream. `--fail-if`
-/// can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not recorded.
+/// cursor. A target lists its `StreamTimes` in [`About`](crate::About). Reports then have three more columns. Their
+/// times have three significant digits; a time above one day is recorded as one day. The columns are *first item*, from
+/// the start of the watch; *since due*, from the intended start to the first item; and *item gaps*, between two items
+/// of a stream. `--fail-if` can require `first-item`, `first-item-response` and `item-gap` times. The warm-up is not
+/// recorded.
 ///
 /// # Examples
 ///
@@ -62,7 +63,8 @@ pub struct StreamTimes {
     paced: Mutex<Option<(Pacer, [Histogram<u64>; 3])>>,
 }
 
-/// Watches the stream of one call. Dropping it records the items seen so far, also if the call fails or is given up.
+/// Watches the stream of one call. Dropping the watch records the items seen so far, even if the call fails or is given
+/// up.
 ///
 /// ```
 /// use nanopace_load::{Slot, StreamTimes, StreamWatch};
@@ -87,14 +89,14 @@ pub struct StreamWatch<'target> {
 }
 
 impl StreamTimes {
-    /// Returns an empty record.
+    /// Returns a recorder without times.
     #[must_use]
     pub fn new() -> StreamTimes {
         StreamTimes::default()
     }
 
-    /// Watches the stream of a call. Call this just before the request is sent: the first item is timed from
-    /// here.
+    /// Watches the stream of a call. Call `watch` just before you send the request: the time to the first item counts
+    /// from this call.
     pub fn watch(&self, slot: Slot) -> StreamWatch<'_> {
         let clock = self.paced().as_ref().map(|(pacer, _)| pacer.clone());
         let clock = clock.filter(|_| slot.is_recorded);
@@ -108,7 +110,7 @@ impl StreamTimes {
         *self.paced() = Some((pacer.clone(), PARTS.map(|_| no_times())));
     }
 
-    /// The times recorded since the last call.
+    /// Takes the times recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut paced = self.paced();
         let none = PARTS.map(|_| no_times());
@@ -160,7 +162,7 @@ mod tests {
 
     const NONE: [[u64; 0]; 3] = [[]; 3];
 
-    /// The recorded times in milliseconds, part by part.
+    /// Returns the recorded times in milliseconds, part by part.
     fn taken(times: &StreamTimes) -> Vec<Vec<u64>> {
         let ms = |own: OwnTimes| {
             own.times.iter_recorded().map(|it| it.value_iterated_to() / 1_000_000).collect()
@@ -168,7 +170,8 @@ mod tests {
         times.take().into_iter().map(ms).collect()
     }
 
-    /// The times of a stream that is due at 2 ms and watched from 5 ms. Each item arrives after its number of ms.
+    /// Returns the times of a stream that is due at 2 ms and watched from 5 ms. Each element of `after` is the delay of
+    /// an item in milliseconds.
     fn of_stream(is_recorded: bool, after: &[u64]) -> Vec<Vec<u64>> {
         let (clock, times) = (ManualClock::new(), StreamTimes::new());
         let pacer = Pacer::builder(Rate::per_second(1).unwrap()).clock(clock.clone()).build();

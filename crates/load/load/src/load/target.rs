@@ -11,13 +11,13 @@ use std::any::type_name;
 use std::error::Error;
 use std::fmt::Display;
 
-/// The most characters of an error's text that a kind of failure keeps.
+/// The maximum number of characters of an error's text in a kind of failure.
 const LONGEST: usize = 120;
 
 /// The system under load: a database, a queue, a service.
 ///
-/// Each session has a task of its own, and carries one call at a time. Tasks do not wait for each other's
-/// calls, so as many calls as there are sessions can be in flight.
+/// Each session has a task of its own, and carries one call at a time. Tasks do not wait for each other, so the maximum
+/// number of calls in flight is the number of sessions.
 ///
 /// # Examples
 ///
@@ -51,7 +51,7 @@ const LONGEST: usize = 120;
 /// }
 /// ```
 pub trait Target: Send + Sync + 'static {
-    /// A connection, or whatever else carries calls one after the other.
+    /// A connection, or another object that carries calls one after the other.
     type Session: Send + 'static;
 
     /// Whether [`connect`](Target::connect) and [`call`](Target::call) block their thread. If so, each session has a
@@ -59,43 +59,45 @@ pub trait Target: Send + Sync + 'static {
     /// for you.
     const BLOCKS: bool = false;
 
-    /// Opens the session number `index`, counted from 0. Sessions are opened before the load begins,
-    /// and again after a failure that has [broken](Failure::broken) one. The slot that needs the session then
-    /// waits, and that time is not part of its service time.
+    /// Opens the session number `index`, counted from 0. Sessions are opened before the load begins, and a session is
+    /// opened again after a failure that has [broken](Failure::broken) it. The next slot of the session then waits
+    /// until it is open; this wait is not part of the slot's service time.
     ///
-    /// This must not block its thread. If a thread is blocked for longer than the timeout, the load begins without the
-    /// thread's sessions; they take slots as soon as they are open.
+    /// `connect` must not block its thread. If a thread is blocked for longer than the timeout, the load begins without
+    /// the sessions of that thread. Those sessions take slots as soon as they are open.
     ///
     /// # Errors
     ///
-    /// The session cannot be opened. The call that needs it fails with this kind. If a session cannot be
-    /// opened before the load begins, its first call tries again.
+    /// Returns a failure if the session cannot be opened. The call that needs the session then fails with the same kind
+    /// of failure. If a session cannot be opened before the load begins, it is tried again for the session's first
+    /// call.
     fn connect(&self, index: usize) -> impl Future<Output = Result<Self::Session, Failure>> + Send;
 
     /// Performs the operation of a slot.
     ///
-    /// The future is dropped when it takes longer than the timeout, and when the run is given up. It must not
-    /// block its thread, which carries other sessions too; if the run is given up while a call blocks, the thread is
-    /// not joined. Implement [`BlockingTarget`](crate::BlockingTarget) for calls that block. A panic counts as a
-    /// failure. Retries inside the call are part of its service time.
+    /// The future is dropped when it takes longer than the timeout, and when the run is given up. The future must not
+    /// block its thread, which carries other sessions too. If the run is given up while a call blocks its thread, the
+    /// thread is not joined. Implement [`BlockingTarget`](crate::BlockingTarget) for calls that block. A panic counts
+    /// as a failure. Retries inside the call are part of its service time.
     ///
     /// # Errors
     ///
-    /// The operation failed: the kind of failure, and whether the session can still be used.
+    /// Returns a failure if the operation failed. It contains the kind of failure, and whether the session can still be
+    /// used.
     fn call(
         &self,
         session: &mut Self::Session,
         slot: Slot,
     ) -> impl Future<Output = Result<Done, Failure>> + Send;
 
-    /// Prepares the target before the load begins, for example by creating a table. The default does nothing. It is
-    /// called once by each process, also before the steps of a search. It has no timeout, and may block its thread. The
-    /// library then opens a session within the timeout, to see whether the target is available. No figure includes
-    /// this.
+    /// Prepares the target before the load begins, for example by creating a table. The default does nothing. Each
+    /// process calls `setup` once; in a search, before the first step. `setup` has no timeout, and may block its
+    /// thread. The library then opens a session within the timeout, to check that the target is available. No figure
+    /// includes the time of these two steps.
     ///
     /// # Errors
     ///
-    /// The target is not available. The load then does not run, and nothing is torn down.
+    /// Returns a failure if the target is not available. The load then does not run, and `teardown` is not called.
     ///
     /// # Examples
     ///
@@ -136,9 +138,10 @@ pub trait Target: Send + Sync + 'static {
 
     /// Closes a session, or cleans up after the load. The default drops the session.
     ///
-    /// At the end of the load, it is called within the timeout for each open session. After the load, it is called once
-    /// by each process, with `None` and without a timeout, also if the load failed or was interrupted. A session
-    /// that a failure has [broken](Failure::broken), and sessions of a run that is given up, are only dropped.
+    /// At the end of the load, `teardown` is called for each open session, within the timeout. After the load, each
+    /// process calls it once with `None` and without a timeout, even if the load failed or was interrupted. A session
+    /// that a failure has [broken](Failure::broken) is dropped without this call; so are the sessions of a run that is
+    /// given up.
     ///
     /// # Errors
     ///
@@ -192,14 +195,14 @@ pub trait Target: Send + Sync + 'static {
         }
     }
 
-    /// Returns the name that reports use, and what the target measures on its own: see [`About`]. The default is the
-    /// name of the type, and no measures.
+    /// Returns the name that reports use, and the measurements that the target makes itself: see [`About`]. The default
+    /// is the name of the type, without measurements.
     fn about(&self) -> About<'_> {
         About::new()
     }
 }
 
-/// A call that succeeded, with its counts besides its times.
+/// The result of a call that succeeded: its counts, such as bytes and items.
 ///
 /// # Examples
 ///
@@ -217,7 +220,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Returns a success that counts only the call.
+    /// Returns a success without counts.
     pub fn new() -> Done {
         Done::default()
     }
@@ -242,8 +245,8 @@ impl Done {
         self
     }
 
-    /// Sets a label that the call is also counted by: the kind of operation, such as `read`. Use a small number of
-    /// labels; beyond 100, all further labels are counted as one.
+    /// Sets a label under which the call is also counted: the kind of operation, such as `read`. Use a small number of
+    /// labels: after the first 100, all further labels are counted as one.
     pub fn label(mut self, label: &'static str) -> Done {
         self.details.label = Some(label);
         self
@@ -255,27 +258,28 @@ impl Done {
         self
     }
 
-    /// Counts that the request was sent again, because the connection was closed while idle.
+    /// Records that the request was retried, because the connection had been closed while idle.
     pub(crate) fn retried(mut self) -> Done {
         self.details.traffic.retried = 1;
         self
     }
 
-    /// Sets when the request was sent, and the times of the connection that was opened for it.
+    /// Sets the time at which the request was sent, and the setup times of the connection, if one was opened for the
+    /// request.
     pub(crate) fn sent(mut self, sent: Nanos, set_up: Option<SetUp>) -> Done {
         (self.sent, self.details.set_up) = (Some(sent), set_up);
         self
     }
 }
 
-/// A call that failed: the kind of failure, and whether its session can still be used.
+/// The result of a call that failed: the kind of failure, and whether the session can still be used.
 ///
-/// An error passed on by `?` becomes a failure whose kind is the error's text, and breaks the session.
-/// Failures with the same text are counted together, so use texts that many failures share. Beyond 1000
-/// texts, all further failures are counted as one kind.
+/// The operator `?` converts an error to a failure whose kind is the error's text, and which breaks the session.
+/// Failures with the same text are counted together, so use texts that many failures share. After the first 1000 texts,
+/// failures with further texts are counted as one kind.
 ///
-/// If a limit of the generator's machine, such as too many open files, caused an error passed on by `?`, the failure
-/// is attributed to the generator in the verdict.
+/// If a limit of the generator's machine, such as the number of open files, caused an error that `?` converts, the
+/// verdict attributes the failure to the generator.
 ///
 /// # Examples
 ///
@@ -297,7 +301,7 @@ impl Done {
 pub struct Failure {
     pub(crate) kind: FailureKind,
     pub(crate) is_broken: bool,
-    /// Whether no request was sent because the target could not be connected to.
+    /// Whether no request was sent because no connection to the target could be opened.
     pub(crate) is_unconnected: bool,
     pub(crate) done: Done,
 }
@@ -308,7 +312,7 @@ impl Failure {
         Failure::of(FailureKind::new(&short(kind)))
     }
 
-    /// Marks the session as unusable. It is opened again for the next call.
+    /// Marks the session as unusable. The session is opened again for its next call.
     pub fn broken(mut self) -> Failure {
         self.is_broken = true;
         self
@@ -320,12 +324,12 @@ impl Failure {
         self
     }
 
-    /// A failure of this kind, with a usable session.
+    /// Returns a failure of this kind, with a usable session.
     pub(crate) fn of(kind: FailureKind) -> Failure {
         Failure { kind, is_broken: false, is_unconnected: false, done: Done::new() }
     }
 
-    /// Marks that the target could not be connected to.
+    /// Marks that no connection to the target could be opened.
     pub(crate) fn unconnected(mut self) -> Failure {
         self.is_unconnected = true;
         self
@@ -345,13 +349,13 @@ impl<E: Error> From<E> for Failure {
     }
 }
 
-/// The name of a type without its path.
+/// Returns the name of a type without its path.
 pub(crate) fn short_name<T: ?Sized>() -> String {
     let name = type_name::<T>();
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
-/// The text as one line of limited length, with control characters escaped.
+/// Returns the first line of the text, cut to [`LONGEST`] characters, with control characters escaped.
 pub(crate) fn short(kind: impl Display) -> String {
     let text = kind.to_string();
     human::visible(text.lines().next().unwrap_or_default()).chars().take(LONGEST).collect()

@@ -43,7 +43,7 @@ pub(crate) fn is_once(name: &HeaderName) -> bool {
     ONCE.contains(name)
 }
 
-/// Checks that no field occurs twice that may occur only once. Servers use only one of the two values, or reject the
+/// Checks that no field that may occur only once occurs twice. Servers use only one of the two values, or reject the
 /// request.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use nanopace::{Arrivals, Nanos, Shape, Shard};
 use std::time::Duration;
 
-/// The length of the part that is shown of a load without an end.
+/// The length of the part that is shown if the load has no end.
 const STRETCH: Duration = Duration::from_secs(60);
 
 /// A load whose starts can be generated repeatedly.

@@ -1,9 +1,9 @@
 //! Computes how long a strictness above 1 holds slots back in a generator without delays.
 //!
-//! With such a strictness, a slot may start when two moving bounds have both reached it. The first bound is the
-//! schedule. The second bound begins at a late slot, and advances faster than the schedule by the factor of the
-//! strictness. In the pacer, the second bound also begins at slots that are late because of the generator. The bound
-//! in this module, [`BurstLine`], begins only at slots that had to wait for the target. All threads share one
+//! With such a strictness, a slot may start when two moving bounds have both reached its intended start. The first
+//! bound is the schedule. The second bound begins at a late slot, and advances faster than the schedule by the factor
+//! of the strictness. In the pacer, the second bound also begins at slots that are late because of the generator. The
+//! bound in this module, [`BurstLine`], begins only at slots that had to wait for the target. All threads share one
 //! [`BurstLine`], as they share the schedule.
 
 use nanopace::{Nanos, Strictness};
@@ -38,8 +38,7 @@ impl BurstLine {
         (strictness.get() > Strictness::STRICT.get()).then_some(line)
     }
 
-    /// Returns for how long a slot has been held back that has had a connection since `free` and still waits at
-    /// `now`.
+    /// Returns for how long a slot has been held back at `now`. The slot has had a connection since `free`.
     pub(crate) fn held(&self, intended: Nanos, free: Nanos, now: Nanos) -> Duration {
         self.last.reaches(intended, self.ratio).min(now) - free
     }

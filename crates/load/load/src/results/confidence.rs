@@ -122,7 +122,8 @@ impl Batched<'_> {
         }
     }
 
-    /// Returns the number of independent times that contain as much information about the time at this quantile.
+    /// Returns the number of independent times that would contain as much information about the time at this quantile
+    /// as these times do.
     pub(crate) fn effective(&self, quantile: f64) -> f64 {
         let time = self.sample.times.value_at_quantile(quantile);
         let [above, below] = [true, false].map(|with_time| self.shares(time, with_time));
@@ -162,7 +163,7 @@ pub(crate) fn whole(shares: &[Share]) -> Share {
     })
 }
 
-/// Returns the number of independent times that contain as much information as all batches.
+/// Returns the number of independent times that would contain as much information as all batches.
 pub(crate) fn effective(shares: &[Share]) -> f64 {
     whole(shares).all / design_effect(shares) * (Z / student(float_of(shares.len()) - 1.0)).powi(2)
 }

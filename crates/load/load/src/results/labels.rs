@@ -15,8 +15,8 @@ pub(crate) const OTHERS: &str = "others";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels(Vec<Labelled>);
 
-/// The ended operations with one label. Times have only two digits, because each thread stores histograms for each
-/// label, and the histograms of all threads are added several times a second.
+/// The ended operations with one label. Times have only two significant digits, because each thread stores histograms
+/// for each label, and the histograms of all threads are added several times per second.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
     pub(crate) label: String,
@@ -27,12 +27,12 @@ pub(crate) struct Labelled {
     /// The lower bounds among the response times.
     pub(crate) bounds: Histogram<u64>,
     pub(crate) traffic: Traffic,
-    /// Whether the label is reported even if none of its operations has ended.
+    /// Whether reports include the label even if no operation with the label has ended.
     pub(crate) is_expected: bool,
 }
 
 impl Labels {
-    /// Marks these labels as expected: they are reported even if none of their operations has ended.
+    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labelled(label).is_expected = true;

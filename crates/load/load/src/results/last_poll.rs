@@ -1,14 +1,14 @@
 //! Tracks when a load thread last polled for responses, and for how long it could not poll.
 //!
-//! A response may have arrived at any time since the thread last polled without finding it. If a thread sleeps until
-//! something happens, it wakes when the response arrives. But a thread that was stopped, was busy, or waited for the
-//! CPU finds responses that arrived earlier. All of that time is attributed to the generator, because the target may
-//! have responded at its beginning.
+//! A response that the thread finds may have arrived at any time since the thread's previous poll. If a thread sleeps
+//! until something happens, it wakes when the response arrives. But a thread that was stopped, was busy, or waited for
+//! the CPU finds responses that arrived earlier. All of that time is attributed to the generator, because the target
+//! may have responded at its beginning.
 //!
 //! A sleeping thread wakes for a **beat** every 10 ms. If the beat is late, the thread could not poll in the meantime.
-//! If the thread neither ran nor was queued for the CPU in that time, it was **stopped**: by a signal, or because its
-//! whole machine was stopped or suspended. In that case, other threads may have been stopped as well, so the time is
-//! not charged to the target for any request in flight, whenever its response is found.
+//! If the thread neither ran nor waited for the CPU in that time, it was **stopped**: by a signal, or because its whole
+//! machine was stopped or suspended. In that case, other threads may have been stopped as well, so for all requests in
+//! flight, this time is not attributed to the target.
 //!
 //! Between two beats, a thread may have to wait for the CPU each time it wakes. The system reports the total of these
 //! waits, which is divided evenly among the wake-ups.
@@ -38,7 +38,7 @@ pub(crate) struct LastPoll {
     woke: Nanos,
     /// The earliest possible arrival time of responses that the thread finds before it sleeps again.
     looked: Nanos,
-    /// The same as `looked`, except after a stop just before the thread woke: then it is the end of the stop.
+    /// The same time as `looked`. If the thread was stopped just before it woke, this is the end of the stop instead.
     counted: Nanos,
     /// The latest time at which the thread wakes for its beat.
     due: Nanos,
@@ -118,7 +118,8 @@ impl LastPoll {
         self.due = now + BEAT + GRACE;
     }
 
-    /// Returns whether the thread's beat is late by more than [`STUCK`] plus `allowed`. Such a beat may never come.
+    /// Returns whether the thread's beat is late by more than [`STUCK`] plus `allowed`. A thread this late may never
+    /// wake again.
     pub(crate) fn is_stuck(&self, now: Nanos, allowed: Duration) -> bool {
         now - self.due > allowed.saturating_add(STUCK)
     }

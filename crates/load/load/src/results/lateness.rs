@@ -1,17 +1,19 @@
 //! Attributes lateness to the target or the generator.
 //!
 //! A slot that starts late has waited for a connection, for this program, or for both. A generator without delays would
-//! start the slot as soon as a connection is free. So each thread simulates **ideal** connections in addition to its
-//! real ones: the connections of such a generator, with the same slots and the same service times. The time that a slot
-//! waits for a free ideal connection is attributed to the target, and the rest to the generator.
+//! start the slot as soon as a connection is free. Each thread therefore simulates **ideal** connections in addition to
+//! its real ones. These are the connections of a generator without delays, with the same slots and the same service
+//! times. The time that a slot waits for a free ideal connection is attributed to the target, and the rest to the
+//! generator.
 //!
 //! If the strictness is above 1, the schedule itself holds slots back, so that lost time is made up for gradually.
 //! The time for which a generator without delays would hold a slot back is counted separately: see
 //! [`burst`](super::burst). Such a slot is late because the target caused lateness before.
 //!
-//! A schedule that stopped, or that gave up slots, is moved to later times. The ideal connections are moved too, so
-//! their backlog at that time remains. A generator without delays would give up fewer slots, so the ideal connections
-//! are moved by less: never so far that they would start a slot later than the real connections.
+//! A pause, or giving up slots, moves the schedule to later times. The ideal connections are moved too, so their
+//! backlog at the time of the move remains. A generator without delays would give up fewer slots, so the ideal
+//! connections are moved by less than the schedule: never so far that they would start a slot later than the real
+//! connections.
 //!
 //! The ideal connections follow the recursion of Kiefer and Wolfowitz for queues with several servers (*On the theory
 //! of queues with many servers*, 1955): a slot takes the connection that is free first, and keeps it for its service
@@ -100,8 +102,8 @@ impl Lateness {
         Lateness { target: self.target - resting, resting, ..self }
     }
 
-    /// Splits `seconds` that belong to no slot in proportion to the causes. Time for which slots were held back
-    /// counts as the target's.
+    /// Splits `seconds` that belong to no slot in proportion to the causes. The time for which slots were held back is
+    /// attributed to the target.
     pub(crate) fn parts_of(&self, seconds: f64) -> Lateness {
         let total = self.total();
         let part = |of: f64| if total > 0.0 { seconds * of / total } else { 0.0 };
@@ -139,7 +141,7 @@ impl Lateness {
 pub(crate) struct IdealConnections {
     /// The times since which unused connections are free, on a schedule that is never moved.
     free_since: BinaryHeap<Reverse<Nanos>>,
-    /// The part of the time that the real schedule gave up which the ideal generator gives up too.
+    /// The part of the schedule time given up by the real generator that the ideal generator gives up too.
     given_up: Duration,
     /// The time by which the last slot started later than in the ideal generator.
     behind: Duration,

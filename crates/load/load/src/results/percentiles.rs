@@ -51,8 +51,8 @@ impl<'run> Sample<'run> {
         self.bounds.map_or(0, Histogram::len)
     }
 
-    /// Returns whether the time at this quantile is only a lower bound. It is if a sufficient increase of the lower
-    /// bounds would increase it.
+    /// Returns whether the time at this quantile is only a lower bound. This is the case if a sufficient increase of
+    /// the lower bounds would increase the time.
     pub(crate) fn is_at_least(self, quantile: f64) -> bool {
         let Some(bounds) = self.bounds else { return false };
         let time = self.times.value_at_quantile(quantile);

@@ -112,7 +112,7 @@ impl OperationStats {
         self.lateness = self.lateness.plus(lateness);
     }
 
-    /// Adds the causes of a late start. Starts that are not recorded count, too.
+    /// Adds the causes of a late start. This includes starts that are not recorded.
     pub(crate) fn cause(&mut self, lateness: Lateness) {
         self.causes = self.causes.plus(lateness);
     }
@@ -292,8 +292,8 @@ impl OperationStats {
         Sample::bounded(&self.response, &self.bounds)
     }
 
-    /// Returns the labels in alphabetical order if they distinguish operations. They do not if all operations have
-    /// the same label, unless that label is expected.
+    /// Returns the labels in alphabetical order if they distinguish operations. If all operations have the same label,
+    /// no label is returned, unless that label is expected.
     pub(crate) fn labels_apart(&self) -> Vec<&Labelled> {
         let ended = self.completed() + self.failed();
         let mut labels: Vec<_> = self.labels.iter().collect();

@@ -81,7 +81,7 @@ impl LabelTally {
 }
 
 impl Tally {
-    /// Marks these labels as expected: they are reported even if none of their operations has ended.
+    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         for label in labels {
             self.labels.entry((*label).to_owned()).or_default().is_expected = true;
@@ -115,8 +115,8 @@ impl Tally {
         }
     }
 
-    /// Returns the labels if they distinguish operations. A single label that all operations have does not, unless it
-    /// is expected.
+    /// Returns the labels if they distinguish operations. If all operations have the same label, no label is returned,
+    /// unless that label is expected.
     pub(crate) fn labels_apart(&self) -> impl Iterator<Item = (&str, &LabelTally)> {
         let ended = self.completed + self.failed();
         let all = self.labels.iter().map(|(label, tally)| (label.as_str(), tally));

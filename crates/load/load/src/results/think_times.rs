@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The maximum delay that is normal on a busy machine.
+/// The maximum delay that counts as normal on a busy machine.
 pub(crate) const HICCUP: Duration = Duration::from_millis(10);
 
 /// Counts of the think times of calls.

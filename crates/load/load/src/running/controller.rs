@@ -55,7 +55,7 @@ pub(crate) struct Controller<'run> {
     unopened: usize,
     /// Whether the run ended because it had reached its goal.
     is_at_goal: bool,
-    /// The requirement whose loss ended the run.
+    /// The requirement that was certain to be missed, if this ended the run.
     lost: Option<Criterion>,
 }
 
@@ -84,7 +84,7 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Marks these labels as expected: they are reported even if none of their operations has ended.
+    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.totals.expect(labels);
     }
@@ -110,19 +110,20 @@ impl<'run> Controller<'run> {
         }
     }
 
-    /// Whether a fleet goes on without this node.
+    /// Returns whether the fleet continues without this node.
     fn is_over(&self) -> bool {
         self.state.standing().is_some_and(|standing| standing.is_over)
     }
 
-    /// Whether the goal of the run has been reached, or the requirements that can end it are decided.
+    /// Returns whether the goal of the run has been reached, or the requirements that can end it are decided.
     fn is_settled(&mut self, is_second: bool) -> bool {
         self.is_at_goal = is_second && self.has_come_to_its_goal();
         self.is_at_goal || self.is_decided()
     }
 
-    /// Whether a requirement is lost, or all are certain to hold in a step of a search. As long as a step is late because
-    /// of the generator, it may turn out to be one that shows nothing about the target.
+    /// Returns whether a requirement is certain to be missed or, in a step of a search, all requirements are certain to
+    /// hold. A step that is late because of the generator is not decided yet, because it may turn out to reveal nothing
+    /// about the target.
     fn is_decided(&mut self) -> bool {
         let decided = self.policy.deciding.as_ref().zip(self.totals.so_far.as_ref());
         let Some((Deciding { criteria, is_search, .. }, so_far)) = decided else { return false };
@@ -143,8 +144,8 @@ impl<'run> Controller<'run> {
         self.lost.is_some() || *is_search && is_certain()
     }
 
-    /// How many requests the run records at most, if that is known. After a change of the load, only a number of
-    /// requests is.
+    /// Returns the maximum number of requests that the run records, if it is known. After a change of the load, it is
+    /// known only for a run with a fixed number of requests.
     fn most_requests(&self) -> Option<u64> {
         let length = self.state.span.length();
         let of_load = self.policy.deciding.as_ref().and_then(|deciding| deciding.most_requests);

@@ -66,8 +66,8 @@ impl Member {
         self.joined > self.begins()
     }
 
-    /// Returns the start of the node's part of the load. If the node joins after the beginning of the load, it does
-    /// not start the slots before that.
+    /// Returns the start of the node's part of the load. If the node joins after the beginning of the load, it does not
+    /// start the slots that were due before it joined.
     pub(crate) fn starts(&self) -> Nanos {
         self.begins().max(self.joined)
     }

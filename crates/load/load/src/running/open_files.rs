@@ -42,8 +42,8 @@ pub(super) fn allow(
     )
 }
 
-/// If the hard limit is below `needs`, returns it. Otherwise raises the soft limit to twice `needs`, because attempts
-/// to connect can overlap, and so can the steps of a search.
+/// If the hard limit is below `needs`, returns the hard limit. Otherwise raises the soft limit to twice `needs`,
+/// because attempts to connect can overlap, and so can the steps of a search.
 #[cfg(unix)]
 fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -58,7 +58,7 @@ fn limit_below(needs: u64) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Returns `None`: other systems have no such limit.
+/// Returns `None`, because other systems have no such limit.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere there is a limit to raise")]
 fn limit_below(_: u64) -> io::Result<Option<u64>> {

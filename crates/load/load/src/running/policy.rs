@@ -13,19 +13,19 @@ pub(crate) struct Policy {
     pub(crate) keeps_slots: bool,
     /// The requirements that can end the run.
     pub(crate) deciding: Option<Deciding>,
-    /// The goal whose reaching ends the run.
+    /// The goal that ends the run when it is reached.
     pub(crate) goal: Option<Goal>,
     /// The percentile with which the generator's own delay is compared.
     pub(crate) reported: Percentile,
 }
 
-/// Requirements that end a run as soon as they are decided, whatever the results of the other requests are.
+/// Requirements that can end a run as soon as the results of the remaining requests cannot change the outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Deciding {
-    /// One of these is lost.
+    /// The requirements. The run ends when one of them is certain to be missed.
     pub(crate) criteria: Vec<Criterion>,
-    /// Whether the run is a step of a search, which also ends when all of them are certain to hold.
+    /// Whether the run is a step of a search. A step also ends when all requirements are certain to hold.
     pub(crate) is_search: bool,
-    /// How many requests are recorded at most if the load is not changed. None if that is not known.
+    /// The maximum number of recorded requests if the load is not changed, or `None` if it is unknown.
     pub(crate) most_requests: Option<u64>,
 }

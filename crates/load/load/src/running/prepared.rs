@@ -17,7 +17,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The target cannot be set up.
+    /// Returns an error if the target cannot be set up.
     pub(crate) fn new(target: &Arc<dyn AnyBackend>) -> anyhow::Result<Prepared> {
         let set_up = on_own_thread(|| target.set_up_boxed())?;
         let told = |failure: Failure| {
@@ -47,7 +47,7 @@ impl Drop for Prepared {
     }
 }
 
-/// The result of a call with a runtime of its own, in which it may block.
+/// Makes a call on a thread with a runtime of its own, which the call may block. Returns the result of the call.
 fn on_own_thread<'a, F>(call: impl FnOnce() -> F + Send) -> io::Result<Result<(), Failure>>
 where
     F: Future<Output = Result<(), Failure>> + Send + 'a,
@@ -68,7 +68,7 @@ mod tests {
     use crate::load::target::{Done, Failure, Slot, Target};
     use std::sync::{Arc, Mutex};
 
-    /// Notes its calls. The call of this name fails.
+    /// A target that records its calls. The call named `wrong` fails.
     #[derive(Clone)]
     struct Notes {
         calls: Arc<Mutex<Vec<&'static str>>>,

@@ -1,5 +1,6 @@
-//! Checks the options of runs that do not simply last for a time: closed loops (`--rate max`), runs that go on until a
-//! percentile is known well enough (`--until-confident`) and runs that end with a lost requirement (`--fail-fast`).
+//! Checks the options of runs that do not last for a fixed time: closed loops (`--rate max`), runs that continue until
+//! the confidence interval of a percentile is narrow enough (`--until-confident`), and runs that end when a requirement
+//! is certain to be missed (`--fail-fast`).
 //!
 //! In a closed loop, each connection starts its next request when it has received the response to its last one, so no
 //! request is late. The engine treats a closed loop as the highest rate without catching up: a slot is due as soon as
@@ -72,7 +73,8 @@ pub(crate) fn check_until_confident(args: &RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses to end a run by requirements that it does not have, or that it does not decide alone.
+/// Rejects `--fail-fast` on a node of a fleet, because no node knows the results of all nodes, and for a run without
+/// requirements.
 pub(crate) fn check_fail_fast(args: &RunArgs) -> anyhow::Result<()> {
     if !args.fail_fast {
         return Ok(());

@@ -4,8 +4,8 @@
 //! Slots that were due at the end of the step but had not started are given up. All steps use the same target. Each
 //! connection has only one request in flight, so the target has no work left when a step is over.
 //!
-//! A step is over as soon as its objective is certain to be missed, or to be met. If no request succeeds, one is sent
-//! alone, and the search is over if that fails too: then the rate is not the cause.
+//! A step ends as soon as its objective is certain to be missed or certain to be met. If no request of a step succeeds,
+//! a single request is sent. If this request fails too, the rate is not the cause, so the search ends.
 
 mod alone;
 pub(crate) mod args;

@@ -1,4 +1,4 @@
-//! Workers: threads that take slots from the pacer and make calls.
+//! Implements workers: tasks and threads that take slots from the pacer and make calls.
 
 pub(crate) mod any_backend;
 pub(crate) mod apart;

@@ -75,7 +75,7 @@ pub(crate) struct Object<F> {
     fleet: Option<F>,
 }
 
-/// Times of the parts of responses, and trends and counters of the target's own, by name.
+/// The times of the parts of responses, and the target's own trends and counters, by name.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct OwnTimesObject {
     #[serde(flatten)]
@@ -403,7 +403,7 @@ mod tests {
         assert!(object["first_item_time_ns"].is_object() && object.get("hits").is_none());
     }
 
-    /// A gate that reads a percentile must not pass because no request was answered.
+    /// A CI check of a percentile must not pass because no request received a response.
     #[test]
     fn a_time_that_nobody_measured_is_null() {
         let mut summary = fixture::long(3, 1_000);

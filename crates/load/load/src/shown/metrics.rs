@@ -59,7 +59,7 @@ const PHASES: [(Option<Phase>, &str); 6] = [
     (Some(Phase::Over), "over"),
 ];
 
-/// The phase of the run in one word. Before the schedule starts, there is no snapshot.
+/// Returns the phase of the run in one word. `snapshot` is `None` before the schedule starts.
 pub(crate) fn phase(snapshot: Option<&Snapshot>) -> &'static str {
     let phase = snapshot.map(|snapshot| snapshot.phase);
     PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
@@ -158,7 +158,7 @@ fn times(tally: &Tally) -> Vec<Family<'_>> {
     ]
 }
 
-/// The metrics by label, if labels distinguish operations.
+/// Returns the metrics by label, if labels distinguish operations.
 fn labels(tally: &Tally) -> Vec<Family<'_>> {
     let counts = |count: fn(&LabelTally) -> u64| {
         let mut counts = BTreeMap::new();
@@ -229,7 +229,7 @@ fn gauges(
     Family { name, help, unit, data: Data::Gauges(values.into_iter().map(point).collect()) }
 }
 
-/// The number of failures of each kind. Kinds without failures are included, because alerts need a number.
+/// Returns the number of failures of each kind. Kinds without failures are included, because alerts need a number.
 fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     kinds.extend(kind::expected().into_iter().map(|group| (group.to_owned(), 0)));
@@ -239,7 +239,7 @@ fn failures(failures: &BTreeMap<FailureKind, u64>) -> BTreeMap<String, u64> {
     kinds
 }
 
-/// The number of responses with each status. Unknown status codes are counted together.
+/// Returns the number of responses with each status. Unknown status codes are counted together.
 fn statuses(statuses: &BTreeMap<u16, u64>) -> BTreeMap<String, u64> {
     let mut known = BTreeMap::new();
     for (status, count) in statuses {

@@ -37,7 +37,7 @@ impl Display for OwnTable<'_> {
     }
 }
 
-/// The counters in one line, if there are any.
+/// Formats the counters as one line, if there are any.
 pub(crate) fn counter_line(own: &[OwnTimes]) -> Option<String> {
     let counts: Vec<_> = counters(own).map(|(name, count)| format!("{name}: {count}")).collect();
     (!counts.is_empty()).then(|| human::visible(&format!("counters  {}", counts.join(", "))))

@@ -1,7 +1,7 @@
-//! The full-screen view of a run.
+//! Shows a run in a full-screen view.
 //!
 //! The controller sends pictures to a thread that draws them, so that a slow terminal does not block the controller. If
-//! two pictures are waiting, the next picture is dropped. Another one follows within a quarter of a second.
+//! two pictures are waiting, the next picture is dropped; another picture follows within a quarter of a second.
 
 mod breakdown;
 mod course;
@@ -43,7 +43,7 @@ const ROUND: u32 = 20;
 #[derive(Debug)]
 pub(crate) struct Screen {
     title: Arc<RunTitle>,
-    /// `None` when the drawing thread is to end.
+    /// The channel to the drawing thread, or `None` if the thread must end.
     pictures: Option<SyncSender<Picture>>,
     drawing: Option<JoinHandle<()>>,
 }
@@ -93,7 +93,8 @@ impl Drop for Screen {
 struct Canvas {
     /// The picture on the terminal.
     drawn: Option<Grid>,
-    /// When the last picture was drawn, in turns of the alternate screen and within a round.
+    /// The turn of the alternate screen in which the last picture was drawn, and the position of that picture in its
+    /// round.
     turn: (u32, u32),
 }
 

@@ -73,8 +73,8 @@ impl Connection {
         Ok((io, SetUp { connect, tls }))
     }
 
-    /// Returns whether no further request can be sent. It does not read from the connection, so the server may have
-    /// closed it unnoticed.
+    /// Returns whether no further request can be sent. This does not read from the connection, so a connection that the
+    /// server has closed may not be detected.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Connection::Http1(connection) => connection.is_over(),

@@ -86,7 +86,7 @@ pub(crate) struct Plan {
     pub(crate) connect_timeout: Duration,
 }
 
-/// A request that is ready to be sent. It may be sent twice.
+/// A request that is ready to be sent, and that can be sent again for a retry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prepared {
     index: usize,
@@ -271,7 +271,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Compiles the request if it contains a placeholder, or if a header of all requests does.
+    /// Compiles the request if it contains a placeholder, or if a header for all requests contains one.
     fn templates(&mut self, target: &TargetSpec) -> anyhow::Result<Option<Templates>> {
         let filled = self.args.header.iter().filter(|header| is_one(header.value.as_bytes()));
         let filled =

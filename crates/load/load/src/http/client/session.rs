@@ -34,9 +34,9 @@ pub(crate) struct Session {
     deadline: Deadline,
     /// Memory for the request in flight.
     memory: Memory,
-    /// Observes responses, if items are timed or values are taken.
+    /// Observes responses, if items are timed or values are extracted.
     observer: Option<ResponseObserver>,
-    /// Whether requests go over HTTP/1.1, with nothing to do beside.
+    /// Whether requests use HTTP/1.1 without cookies, kernel timestamps and an observer.
     is_flat: bool,
     /// The session's number.
     pub(crate) index: usize,
@@ -53,20 +53,20 @@ pub(crate) struct Session {
 pub(crate) struct Answer {
     /// The status of the response, or the failure.
     pub(crate) status: Result<StatusCode, Failure>,
-    /// When the request was sent: later than its start if a connection had to be opened.
+    /// When the request was sent. This is after the slot's start if a connection had to be opened first.
     pub(crate) sent: Nanos,
-    /// The times of the connection that was opened for the request, if one was.
+    /// How long it took to open the request's connection, if one was opened for it.
     pub(crate) set_up: Option<SetUp>,
-    /// Bytes read and written.
+    /// The numbers of bytes read and written.
     pub(crate) traffic: (u64, u64),
-    /// Whether the request was sent again, because its first connection was closed while idle.
+    /// Whether the request was retried, because its first connection was closed while idle.
     pub(crate) is_retried: bool,
     /// Whether the request was sent at all.
     pub(crate) is_sent: bool,
 }
 
 impl Answer {
-    /// The counts of the request, whether it succeeded or failed.
+    /// Returns the counts of the request, whether it succeeded or failed.
     pub(crate) fn done(&self) -> Done {
         let (read, written) = self.traffic;
         let done = Done::new().bytes(read, written).sent(self.sent, self.set_up);
@@ -74,7 +74,7 @@ impl Answer {
         self.head_status().map_or(done, |status| done.status(status.as_u16()))
     }
 
-    /// The status of the response, even if its body was cut off.
+    /// Returns the status of the response, even if its body was cut off.
     fn head_status(&self) -> Option<StatusCode> {
         match self.status {
             Err(Failure::Status(status)) => StatusCode::from_u16(status).ok(),
@@ -82,14 +82,14 @@ impl Answer {
         }
     }
 
-    /// Adds the counts of the first attempt at the same request.
+    /// Adds the counts of the first attempt to send the request.
     fn after(self, first: &Answer) -> Answer {
         let ([read, written], before) = ([self.traffic.0, self.traffic.1], first.traffic);
         let is_retried = first.status == Err(Failure::ClosedIdle);
         Answer { traffic: (read + before.0, written + before.1), is_retried, ..self }
     }
 
-    /// The call's failure, of this kind. It is marked if the request was never sent.
+    /// Returns a failure of this kind for the call. The failure is marked as unconnected if the request was never sent.
     pub(crate) fn failure(&self, kind: FailureKind) -> Failed {
         let failed = Failed::of(kind);
         if self.is_sent { failed } else { failed.unconnected() }
@@ -102,7 +102,7 @@ impl Answer {
 }
 
 impl Session {
-    /// The session with this number. Must be called within a tokio runtime.
+    /// Creates the session with this number. Must be called within a tokio runtime.
     pub(crate) fn new(plan: &Arc<Plan>, clock: &Pacer, index: usize) -> Session {
         let (mut memory, observer) = (Memory::new(), observer(plan, clock));
         memory.jars.resize_with(if plan.cookies { plan.endpoints.len() } else { 0 }, Jar::default);
@@ -123,8 +123,8 @@ impl Session {
         }
     }
 
-    /// Opens a connection to each server, so that no request has to wait for one. If a connection cannot be opened now,
-    /// the first request that needs it tries again.
+    /// Opens a connection to each server, so that no request has to wait for one. A connection that cannot be opened
+    /// now is tried again for the first request that needs it.
     pub(crate) async fn open_all(&mut self) {
         for endpoint in 0..self.connections.len() {
             let opened = self.open(endpoint).await;
@@ -132,12 +132,12 @@ impl Session {
         }
     }
 
-    /// The times of the connections opened since the last call.
+    /// Takes the setup times of the connections that `open_all` has opened since the last call.
     pub(crate) fn take_set_ups(&mut self) -> Vec<SetUp> {
         mem::take(&mut self.set_ups)
     }
 
-    /// The items of the last response, if items are timed.
+    /// Returns the items of the last response, if items are timed.
     pub(crate) fn seen(&self) -> Option<&SeenItems> {
         match &self.observer {
             Some(ResponseObserver::ItemTimes(timed)) => Some(timed.seen()),
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    /// The last response, to search for values, if it is retained. `status` is its status.
+    /// Returns the last response for extracting values, if it is retained. `status` is the status of that response.
     pub(crate) fn searched(&self, status: StatusCode) -> Option<SearchedResponse<'_>> {
         match &self.observer {
             Some(ResponseObserver::Retained(retained)) => {
@@ -155,28 +155,28 @@ impl Session {
         }
     }
 
-    /// Removes values and cookies of the scenario before.
+    /// Removes the values and cookies of the previous scenario.
     pub(crate) fn forget(&mut self) {
         self.memory.taken.clear();
         self.memory.jars.iter_mut().for_each(Jar::clear);
     }
 
-    /// Keeps values taken from a response for later steps.
+    /// Keeps values that were extracted from a response for later steps.
     pub(crate) fn remember(&mut self, values: &mut Vec<Vec<u8>>) {
         self.memory.taken.append(values);
     }
 
-    /// The values of the slot with this number, for checks.
+    /// Returns the values that fill placeholders in the checks of the slot with this number.
     pub(crate) fn values(&self, number: u64) -> Values<'_> {
         self.plan.values(number, &self.memory.taken)
     }
 
-    /// The session's clock.
+    /// Returns the session's clock.
     pub(crate) fn clock(&self) -> Pacer {
         self.clock.clone()
     }
 
-    /// The time of the session's clock.
+    /// Returns the time of the session's clock.
     pub(crate) fn now(&self) -> Nanos {
         self.clock.now()
     }
@@ -203,8 +203,9 @@ impl Session {
         (answer, self.plan.label(request, answer.head_status()))
     }
 
-    /// Sends a request over HTTP/1.1 as [`send_prepared`](Session::send_prepared) does, without whatever few requests
-    /// need: an observer, cookies, kernel timestamps. The fewer futures are in each other, the less time they take.
+    /// Sends a request over HTTP/1.1 as [`send_prepared`](Session::send_prepared) does, but without an observer,
+    /// cookies and kernel timestamps, which few requests need. This path nests fewer futures, so it takes less CPU
+    /// time.
     async fn send_flat(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let is_young = self.is_young(request.endpoint, now);
@@ -250,8 +251,8 @@ impl Session {
         self.send_prepared(self.plan.of_step(step.request, slot, number), now).await
     }
 
-    /// Sends a request. If a kept connection does not accept it, or was closed while idle, the request may be sent
-    /// again on a new connection. If a new connection does not accept it, the request fails.
+    /// Sends a request. If a kept connection does not accept the request, or was closed while idle, the request may be
+    /// retried on a new connection. If a new connection does not accept the request, the request fails.
     async fn send_prepared(&mut self, request: Prepared, now: Nanos) -> Answer {
         self.deadline.set(self.plan.timeout);
         let first = self.send_on_open(request, now).await;
@@ -261,7 +262,8 @@ impl Session {
         }
     }
 
-    /// Sends a request on a new connection. `first` is the result of a kept one, if it was sent on one.
+    /// Sends a request on a new connection. If the request was already sent on a kept connection, `first` is the result
+    /// of that attempt.
     async fn send_again(&mut self, request: Prepared, first: Option<Answer>) -> Answer {
         loop {
             let answer = self.send_on_new(request).await;
@@ -280,7 +282,8 @@ impl Session {
         }
     }
 
-    /// Sends the request on an open connection; `None` if none is open, or the open one does not accept the request.
+    /// Sends the request on the open connection to its server. Returns `None` if no connection is open, or if it does
+    /// not accept the request.
     async fn send_on_open(&mut self, request: Prepared, now: Nanos) -> Option<Answer> {
         let is_young = self.is_young(request.endpoint, now);
         let connection = self.connections[request.endpoint].as_mut().filter(|_| is_young)?;
@@ -290,13 +293,13 @@ impl Session {
         Some(self.exchange(request, now, None).await)
     }
 
-    /// Whether the connection to this server may still be used, by its age.
+    /// Returns whether the connection to this server is young enough to be used.
     fn is_young(&self, endpoint: usize, now: Nanos) -> bool {
         now - self.opened[endpoint] < self.plan.connection_age
     }
 
-    /// Sends the first request of slot 0, to check that the server responds. If items are timed, the head is enough,
-    /// because a stream may never end.
+    /// Sends the first request of slot 0, to check that the server responds. If items are timed, the head of the
+    /// response is enough, because a stream may never end.
     pub(crate) async fn probe(&mut self) -> Answer {
         if let Some(ResponseObserver::ItemTimes(timed)) = &mut self.observer {
             timed.is_head_enough = true;
@@ -336,8 +339,8 @@ impl Session {
         self.settle(request, status, reads, sent, set_up)
     }
 
-    /// The result of a request with this status, and the end of its connection, unless another request can follow.
-    /// `reads` tells whether anything has been read since the request was sent at `sent`.
+    /// Returns the result of a request with this status. Closes the connection unless another request can follow.
+    /// `reads` shows whether any bytes were read after the request was sent, which was at `sent`.
     fn settle(
         &mut self,
         request: Prepared,
@@ -364,7 +367,7 @@ impl Session {
         Answer { status, sent, set_up, traffic, is_retried: false, is_sent: true }
     }
 
-    /// The result of a request that could not be sent.
+    /// Returns the result of a request that could not be sent.
     fn unsent(&self, failure: Failure) -> Answer {
         let (sent, traffic) = (self.clock.now(), (0, 0));
         let (is_retried, is_sent) = (false, false);

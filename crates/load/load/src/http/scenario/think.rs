@@ -13,7 +13,7 @@ thread_local! {
     static ALARMS: OnceCell<Option<Alarms>> = const { OnceCell::new() };
 }
 
-/// Waits until `clock` reaches `moment`. The wait never ends earlier.
+/// Waits until `clock` reaches `moment`. The wait never ends before that time.
 pub(super) async fn until(moment: Nanos, clock: Pacer) {
     let alarms = ALARMS.with(|alarms| alarms.get_or_init(|| best().ok().map(Alarms::new)).clone());
     let Some(alarms) = alarms else { return sleep(moment - clock.now()).await };

@@ -12,7 +12,7 @@ use crate::results::quota::Quota;
 const MUCH_STOLEN: f64 = 0.05;
 
 /// Other programs are reported only if they used at least the share `MUCH` of the CPU time, and if the idle share was
-/// below `ENOUGH_IDLE`. If more CPU time was idle, they took none from the generator.
+/// below `ENOUGH_IDLE`. If more CPU time was idle, other programs did not delay the generator.
 const MUCH: f64 = 0.1;
 const ENOUGH_IDLE: f64 = 0.5;
 

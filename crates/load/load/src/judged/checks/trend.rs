@@ -9,9 +9,9 @@ use hdrhistogram::Histogram;
 /// The minimum number of batches for which a change is reported.
 const LEAST: usize = 16;
 
-/// A change is reported if the sum exceeds this number of standard deviations. In less than 1 % of runs without a
-/// change, it does. For a Brownian bridge the limit would be 1.63. It is larger here, because the split is chosen
-/// from the data, and neighbouring batches are correlated.
+/// A change is reported if the sum exceeds this number of standard deviations, which happens in less than 1 % of runs
+/// without a change. For a Brownian bridge, the limit would be 1.63. The limit used here is larger, because the split
+/// is chosen from the data, and neighbouring batches are correlated.
 const LIMIT: f64 = 2.2;
 
 /// Medians count as equal if they differ by at most 1/`NEAR` of the smaller one.
@@ -41,8 +41,8 @@ pub(crate) fn change(times: &Batched<'_>) -> Option<usize> {
     is_change.then_some(split)
 }
 
-/// Returns the standard deviation of the sum over all batches that chance causes, if the share may differ between the
-/// parts before and after `split`.
+/// Returns the standard deviation that chance causes in the sum over all batches. The share of times may differ between
+/// the parts before and after `split`.
 fn deviation(shares: &[Share], split: usize) -> f64 {
     let (before, after) = shares.split_at(split);
     let [before, after] = [before, after].map(|shares| {

@@ -9,8 +9,8 @@ use crate::results::retained_histograms::{Batch, Times};
 use hdrhistogram::Histogram;
 use std::iter;
 
-/// The minimum number of runs for which the variance between runs counts as well. It includes changes from run to
-/// run.
+/// The minimum number of runs for which the variance between runs is used too. This variance includes changes from run
+/// to run.
 const LEAST_RUNS: usize = 3;
 
 /// The minimum number of failures for a reliable interval of their share.

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The maximum relative difference between loads or lengths that count as equal.
+/// The maximum relative difference between two loads, or two lengths, that count as equal.
 const MOST_APART: f64 = 0.05;
 
 /// Settings that don't affect the results of a run, and settings that are compared in other ways.

@@ -141,7 +141,7 @@ fn other_loads_are_refused_and_other_differences_are_reported() {
     assert_eq!(told, ["--pin: false and true"]);
 }
 
-/// How long a fixed number of requests takes depends on the target.
+/// The duration of a fixed number of requests depends on the target.
 #[test]
 fn runs_that_end_with_their_requests_may_differ_in_length() {
     for (name, value) in [("requests", 100.into()), ("data-end", "stop".into())] {
@@ -222,7 +222,8 @@ fn no_change_is_seen_to_be_small_in_a_run_that_is_incomplete() {
     assert!(demand.check(&compared(&first, &slower)).is_some());
 }
 
-/// From single runs, it cannot be seen that the three runs of a side differ more from each other than batches do.
+/// The three runs of a side differ more from each other than the batches of a run do. A comparison of single runs
+/// cannot show this.
 #[test]
 fn the_variance_between_runs_counts_from_three_runs_on() {
     let side = |slower: [f64; 3], seed| {

@@ -1,9 +1,10 @@
 //! Decides during a run whether a criterion is certain to be missed, or certain to hold, when the run ends.
 //!
-//! Each figure has a range at the end of the run: from its value if all requests that can still follow have the best
-//! results, to its value if they have the worst. Both are computed by the code of the figure itself, so ranks are
-//! rounded as in the report, and times are as exact as in its histograms. Shorter runs are in the range too. Some
-//! figures have no range, such as rates, gaps and lateness: nothing is certain about them before the end.
+//! The value of a figure at the end of the run lies in a range. One bound is the value if all requests that can still
+//! follow have the best results; the other is the value if they have the worst. The code of the figure computes both
+//! bounds, so ranks are rounded as in the report, and times are as exact as in the histograms. The range also covers
+//! runs that end early. Figures such as rates, gaps and lateness have no range: no criterion about them is decided
+//! before the end.
 
 use super::figure::{Figure, Single, Statistic, Value};
 use super::operator::Operator;
@@ -14,14 +15,15 @@ use crate::results::labels::OTHERS;
 use crate::results::percentiles::{GROWS, Sample};
 use hdrhistogram::Histogram;
 
-/// More requests than a run can have: 1 M/s for 35 years. Counts up to 8 times as high are exact as numbers with a
-/// floating point.
+/// More requests than a run can have: 1 M/s for 35 years. An `f64` represents counts of up to 8 times this number
+/// exactly.
 const MANY: u64 = 1 << 50;
 
-/// How many requests may still start, and how many may still end.
+/// The number of requests that may still start, and the number that may still end.
 type Remaining = [u64; 2];
 
-/// The values that a figure can have at the end. Each has two ends itself if times are lower bounds.
+/// The lowest and the highest value that a figure can have at the end. Each value is itself a range if times are lower
+/// bounds.
 struct Range {
     low: Value,
     high: Value,
@@ -35,8 +37,8 @@ impl Range {
 }
 
 impl Criterion {
-    /// Whether the criterion is missed at the end of a run that has these figures so far and at most `most` requests
-    /// in all, whatever their results are. None: any number of requests may follow.
+    /// Returns whether the criterion is certain to be missed at the end of a run that has these figures so far and at
+    /// most `most` requests in total. With `None`, any number of requests may follow.
     pub(crate) fn is_lost(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let limit = self.limit.value;
         self.range(figures, most).is_some_and(|Range { low, high }| match self.operator {
@@ -46,13 +48,14 @@ impl Criterion {
         })
     }
 
-    /// Whether it would be lost too if no request had waited for its start.
+    /// Returns whether the criterion would also be certain to be missed if no request had waited for its start.
     pub(crate) fn is_lost_without_waiting(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let without = Criterion { figure: self.figure.without_waiting(), ..self.clone() };
         !self.figure.is_about_waiting() && without.is_lost(figures, most)
     }
 
-    /// Whether the criterion holds at the end of such a run, whatever the results are.
+    /// Returns whether the criterion is certain to hold at the end of a run that has these figures so far and at most
+    /// `most` requests in total.
     pub(crate) fn is_certain(&self, figures: &Figures<'_>, most: Option<u64>) -> bool {
         let is_certain = |Range { low, high }| match self.operator {
             Operator::Below | Operator::AtMost => self.holds(high.most),
@@ -62,8 +65,8 @@ impl Criterion {
         self.actual(figures).is_some() && self.range(figures, most).is_some_and(is_certain)
     }
 
-    /// None if nothing is certain. A label may occur any number of times, also in one request. Which labels count as
-    /// [`OTHERS`] depends on their order.
+    /// Returns the range of the figure at the end, or `None` if any value is possible. A label may occur any number of
+    /// times, even within one request. The order in which labels first occur decides which of them count as [`OTHERS`].
     fn range(&self, figures: &Figures<'_>, most: Option<u64>) -> Option<Range> {
         match &self.label {
             None => {
@@ -94,7 +97,7 @@ impl Figure {
 }
 
 impl Statistic {
-    /// The range if up to `more` times follow, from zero to infinity.
+    /// Returns the range if up to `more` times follow, each of any length.
     fn range(self, sample: Sample<'_>, more: u64) -> Range {
         let so_far = float(sample.times.len());
         if self == Statistic::Count {

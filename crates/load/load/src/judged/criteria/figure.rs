@@ -20,7 +20,7 @@ pub(crate) struct Figures<'run> {
     pub(crate) wait: &'run Histogram<u64>,
     /// The service times: completion minus actual start.
     pub(crate) service: &'run Histogram<u64>,
-    /// The response times: completion minus intended start. A lower bound if the request did not complete.
+    /// The response times: completion minus intended start. The time is a lower bound if the request did not complete.
     pub(crate) response: Sample<'run>,
     /// The times to set up a connection.
     pub(crate) setup: &'run Histogram<u64>,
@@ -59,7 +59,7 @@ pub(crate) struct Figures<'run> {
 }
 
 impl<'run> Figures<'run> {
-    /// The figures of a run that goes on, as far as they are known. Times of the parts of answers are not.
+    /// Returns the known figures of a run in progress. The times of the parts of responses are not known yet.
     pub(crate) fn so_far(stats: &'run OperationStats) -> Figures<'run> {
         Figures {
             wait: &stats.wait,
@@ -85,7 +85,7 @@ impl<'run> Figures<'run> {
         }
     }
 
-    /// The figures of a label, if there is one of this name.
+    /// Returns the figures of the label with this name, if there is one.
     pub(crate) fn of_label(&self, label: &str) -> Option<Figures<'run>> {
         let labelled = self.labels?.iter().find(|labelled| labelled.label == label)?;
         let (completed, failed) = (labelled.completed(), labelled.failed());
@@ -99,7 +99,7 @@ impl<'run> Figures<'run> {
         })
     }
 
-    /// These times, if they were taken.
+    /// Returns these times, if they were measured.
     pub(crate) fn times(&self, times: Times) -> Option<Sample<'run>> {
         let own = |part| self.own.iter().find(|own| own.part == part);
         Some(match times {

@@ -18,7 +18,7 @@ impl Goal {
         self.0.figure.reach(confidence).is_some_and(|reach| self.0.holds(reach))
     }
 
-    /// Describes how far the run is from its goal, as a sentence without a full stop.
+    /// Describes how far the run is from its goal, as a sentence without a period.
     pub(crate) fn told(&self, confidence: &Confidence<'_>) -> String {
         let unit = self.0.figure.unit();
         let is_same_side = |reach| move |shown| self.0.holds(shown) == self.0.holds(reach);

@@ -27,7 +27,7 @@ pub(super) fn times(ms: impl IntoIterator<Item = u64>) -> Histogram<u64> {
 }
 
 /// Checks a criterion against a run of 1000 slots in 10 s. 990 requests started: 980 succeeded, with service times of 1
-/// to 980 ms, 7 failed, and 3 had no response yet.
+/// to 980 ms, 7 failed, and 3 have no response yet.
 fn check(criterion: &str) -> Option<String> {
     let (stats, service) = (OperationStats::new(), times(1..=980));
     let figures = Figures {

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 /// The share of requests that must start in every step.
 const LEAST_RATIO: f64 = 0.99;
-/// The minimum number of requests that must lie beyond a percentile. Also the minimum number of requests in a step.
+/// The minimum number of requests that must lie beyond a percentile. This is also the minimum number of requests in a
+/// step.
 const BEYOND: f64 = 10.0;
 /// The average share of busy connections at which all connections count as busy. Between two requests, a connection
 /// is free until the next slot starts, so the average stays below 1.
@@ -34,7 +35,7 @@ pub(crate) struct Promise {
 pub(crate) enum Cause {
     /// Too many requests failed.
     Errors,
-    /// The requests waited too long for connections. Without these waits, they meet the objective.
+    /// The requests waited too long for connections. Without these waits, the objective would have been met.
     Connections,
     /// All connections were busy, and the responses themselves took too long.
     Target,
@@ -102,8 +103,8 @@ impl Measured {
 }
 
 impl Promise {
-    /// Creates an objective from these criteria. Adds limits for errors and for the ratio, unless the criteria contain
-    /// their own.
+    /// Creates an objective from these criteria. Adds limits for the errors and the ratio, unless the criteria already
+    /// contain such limits.
     pub(crate) fn new(until: Vec<Criterion>) -> Promise {
         let mut always = Vec::new();
         if !until.iter().any(Criterion::names_errors) {
@@ -124,7 +125,7 @@ impl Promise {
         Duration::try_from_secs_f64(samples / hz).unwrap_or(Duration::MAX / 4).max(least)
     }
 
-    /// The objective as it was written.
+    /// Returns the objective as the user has written it.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<_> = self.until.iter().map(Criterion::to_string).collect();
         texts.join(" and ")
@@ -211,7 +212,7 @@ impl Promise {
         }
     }
 
-    /// All criteria that every step has to meet.
+    /// Returns all criteria that every step must meet.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Criterion> {
         self.until.iter().chain(&self.always)
     }
@@ -366,7 +367,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// With any verdict: all connections may wait for answers that belong to no step.
+    /// The verdict does not matter, because all connections may be waiting for responses that belong to no step.
     #[test]
     fn without_any_success_it_is_asked_whether_the_target_fails() {
         for (verdict, response_ms) in

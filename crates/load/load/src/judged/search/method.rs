@@ -5,9 +5,10 @@
 //! confirmed: each is tried once more, and a third time if the first two results differ; the majority counts. If a
 //! result changes, the search for a narrow bracket continues.
 //!
-//! A step in which the generator could not keep up shows nothing about the target, so it is repeated. If the
-//! generator still cannot keep up, the rate is the generator's limit, and the bracket ends there. The result of the
-//! search is then not this limit, unless the target's own limit is found close above it.
+//! A step in which the generator could not keep up reveals nothing about the target, so the step is repeated. If the
+//! generator still cannot keep up, the rate is the generator's limit, and the bracket ends there. In that case, the
+//! search reports the generator's limit and not a result for the target, unless the target's own limit is found close
+//! above it.
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,8 @@ use csv::{ByteRecord, Reader, ReaderBuilder};
 use std::io::{self, BufRead, Read};
 
 /// Returns one line at a time, and one additional line break after the last line. As a result, the lines read so far
-/// end where the record that `csv` returns ends. `csv` reads further only if a quote is never closed.
+/// end where the record that `csv` returns ends. The crate `csv` reads beyond the end of a record only if a quote is
+/// never closed.
 struct ByLine<R> {
     inner: R,
     /// The number of line breaks that have been returned.

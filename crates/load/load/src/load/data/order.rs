@@ -1,5 +1,5 @@
 //! Chooses the row of a slot. The row depends only on the number of the slot and on the seed, so all shards of a load
-//! use the same rows without a shared table.
+//! choose the same row for a slot without a shared table.
 
 use super::args::DataOrder;
 
@@ -51,7 +51,7 @@ fn feistel(number: u64, half: u32, key: u64) -> u64 {
     left << half | right
 }
 
-/// Mixes the bits of a number with one step of splitmix64. Different numbers have different results.
+/// Mixes the bits of a number with one step of splitmix64. Different numbers always give different results.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,8 +59,8 @@ pub(crate) fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// Maps a number to a number below `end`, almost uniformly: the number of the 2^64 inputs that map to a result differs
-/// by at most one between any two results.
+/// Maps a number to a number below `end`. The mapping is almost uniform: over all 2^64 inputs, the counts of any two
+/// results differ by at most one.
 fn below(number: u64, end: u64) -> u64 {
     let below = (u128::from(number) * u128::from(end)) >> 64;
     u64::try_from(below).unwrap_or_default()

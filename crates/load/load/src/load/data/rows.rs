@@ -6,9 +6,9 @@ use super::table::Data;
 use crate::load::slot::Slot;
 use std::path::Path;
 
-/// The rows of a CSV file, whose first line names the columns, or of a file of JSON objects, one per line. Each slot
-/// has a row, which follows from the slot's number: all shards and nodes of a load agree. The file is read once.
-/// [`DataArgs`](crate::DataArgs) reads rows as options say.
+/// The rows of a CSV file, whose first line names the columns, or of a file with one JSON object per line. The number
+/// of a slot determines its row, so all shards and nodes of a load use the same row for a slot. The file is read once.
+/// [`DataArgs`](crate::DataArgs) reads the rows that command-line options name.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct Rows(Data);
 
-/// The row of a slot. [`Rows`] has an example.
+/// The row of a slot. For an example, see [`Rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'rows> {
     data: &'rows Data,

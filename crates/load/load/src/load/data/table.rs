@@ -69,7 +69,7 @@ impl Data {
         &self.text[begin..self.ends[index]]
     }
 
-    /// Checks that all values of a column are valid at a place in requests.
+    /// Checks that all values of a column are valid at the place in requests where they are inserted.
     ///
     /// # Errors
     /// Returns an error if a value is not valid. The message names the row, its line, the column and the place.
@@ -88,8 +88,8 @@ impl Data {
         )
     }
 
-    /// Describes the position of a row in its file, for error messages. Rows are counted from 1. The line of column
-    /// names does not count.
+    /// Describes the position of a row in its file, for error messages. Rows are counted from 1. The line with the
+    /// column names is not counted as a row.
     pub(crate) fn place(&self, row: usize) -> String {
         format!("--data: row {} (line {})", row + 1, self.lines.of(row))
     }

@@ -127,7 +127,7 @@ fn data_without_repetition_limits_the_number_of_slots() {
     }
 }
 
-/// A field needs as many bytes as its text, plus 8: ten million rows with one field need 80 MB plus their text.
+/// A field needs 8 bytes in addition to its text: ten million rows with one field need 80 MB in addition to their text.
 #[test]
 fn a_field_takes_its_text_and_8_bytes() {
     let lines: Vec<_> = (0..10_000).map(|row| format!("user-{row:06},{row:06}")).collect();

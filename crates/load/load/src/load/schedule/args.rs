@@ -55,8 +55,8 @@ fn rate(text: &str) -> Result<Rate, RateError> {
 }
 
 impl ScheduleArgs {
-    /// Replays a recording at its recorded speed, unless a rate or a shape was given. Returns whether
-    /// this changed the options.
+    /// Makes a recording replay at its recorded speed, unless a rate or a shape was given. Returns whether the options
+    /// were changed.
     pub(crate) fn settle(&mut self, is_rate_given: bool) -> bool {
         let plays_as_recorded = self.is_replay() && self.shape.is_none() && !is_rate_given;
         if plays_as_recorded {
@@ -65,7 +65,7 @@ impl ScheduleArgs {
         plays_as_recorded
     }
 
-    /// The rate over time.
+    /// Returns the rate over time.
     pub(crate) fn shape(&self) -> anyhow::Result<Shape> {
         match (&self.shape, self.rate) {
             (Some(written), _) => Ok(written.shape.clone()),
@@ -73,17 +73,18 @@ impl ScheduleArgs {
         }
     }
 
-    /// The intended starts of this process's part, from the beginning of the load.
+    /// Returns the intended starts of this process's part of the load, each counted from the beginning of the load.
     pub(crate) fn starts(&self) -> anyhow::Result<impl Iterator<Item = Duration> + use<>> {
         Ok(self.arrivals()?.starts(self.shape()?, self.shard()?))
     }
 
-    /// Rejects a recording whose first request is more than an hour away, unless `from=` was given.
+    /// Rejects a recording whose first request is due more than an hour after the beginning of the load, unless `from=`
+    /// was given.
     pub(crate) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         self.arrivals.recording().map_or(Ok(()), |recording| recording.check_first(first))
     }
 
-    /// The number of starts of a shard before a moment, which counts from the beginning of the load.
+    /// Returns the number of starts of a shard before `moment`, which is counted from the beginning of the load.
     pub(crate) fn starts_before(&self, moment: Duration, shard: Shard) -> anyhow::Result<u64> {
         if moment.is_zero() {
             return Ok(0);
@@ -97,7 +98,7 @@ impl ScheduleArgs {
         Ok(u64::try_from(starts.count())?)
     }
 
-    /// The end of the load, if it ends. A recording ends right after its last start.
+    /// Returns the end of the load, or `None` for a load without an end. A recording ends 1 ns after its last start.
     pub(crate) fn end(&self) -> anyhow::Result<Option<Duration>> {
         if self.is_replay() {
             let last = self.starts()?.last().unwrap_or_default();
@@ -106,14 +107,14 @@ impl ScheduleArgs {
         Ok(self.shape()?.duration())
     }
 
-    /// The input files of the load, each with its option.
+    /// Returns the input files of the load, each with the option that names it.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let table = self.shape.as_ref().and_then(WrittenShape::file);
         let files = [("--shape", table), ("--arrivals", self.arrivals.file())];
         files.into_iter().filter_map(|(option, file)| Some((option, file?)))
     }
 
-    /// The arrival process. Reads and checks its recording, if there is one.
+    /// Returns the arrival process. Reads and checks its recording, if there is one.
     pub(crate) fn arrivals(&self) -> anyhow::Result<Arrivals> {
         self.arrivals.open(self.seed)
     }
@@ -123,13 +124,13 @@ impl ScheduleArgs {
         self.shard.clone().map_or_else(|| Ok(Shard::new(0, 1)?), Ok)
     }
 
-    /// A pacer of this load.
+    /// Builds a pacer for this process's part of the load.
     pub(crate) fn pacer(&self) -> anyhow::Result<PacerBuilder> {
         let builder = Pacer::shaped(self.shape()?);
         Ok(builder.arrivals(self.arrivals()?).shard(self.shard()?))
     }
 
-    /// The load in one line.
+    /// Describes the load in one line.
     pub(crate) fn title(&self) -> String {
         if self.is_closed {
             return "as fast as answers come (closed loop)".to_owned();
@@ -144,12 +145,12 @@ impl ScheduleArgs {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether the intervals between slots are all equal.
+    /// Returns whether the intervals between slots are all equal.
     pub(crate) fn is_steady(&self) -> bool {
         self.shape.is_none() && self.arrivals.is_even() && self.shard.is_none()
     }
 
-    /// Whether the slots are Poisson arrivals, without sharding.
+    /// Returns whether the slots are Poisson arrivals, without sharding.
     pub(crate) fn is_poisson(&self) -> bool {
         self.arrivals.is_poisson() && self.shard.is_none()
     }
@@ -161,12 +162,12 @@ impl ScheduleArgs {
         Ok(rate.map(|rate| rate.as_hz() * share))
     }
 
-    /// Whether the load defines its own length, which may be endless.
+    /// Returns whether the load defines its own length, which may be endless.
     pub(crate) fn has_length(&self) -> bool {
         self.shape.is_some() || self.is_replay()
     }
 
-    /// Whether the requests are those of a recording.
+    /// Returns whether the starts come from a recording.
     pub(crate) fn is_replay(&self) -> bool {
         self.arrivals.is_replay()
     }
@@ -179,7 +180,7 @@ mod tests {
     use nanopace::ManualClock;
     use std::fs;
 
-    /// Parses options. Underscores stand for blanks.
+    /// Parses options. Underscores stand for spaces.
     fn args(line: &str) -> ScheduleArgs {
         let words = line.split_whitespace().map(|word| word.replace('_', " "));
         let command = ScheduleArgs::augment_args(Command::new("test").no_binary_name(true));

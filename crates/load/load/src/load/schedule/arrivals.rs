@@ -9,14 +9,14 @@ use std::str::FromStr;
 /// The description of an arrival process.
 #[derive(Clone, Debug)]
 pub(crate) enum ArrivalProcess {
-    /// A text that [`Arrivals`] can parse; this has been checked.
+    /// The name of a process. It has been checked that [`Arrivals`] can parse it.
     Named(String),
     /// The recording in a file.
     Replay(Box<Recording>),
 }
 
 impl ArrivalProcess {
-    /// The process with this seed.
+    /// Creates the arrivals with this seed. Reads the recording, if there is one.
     pub(crate) fn open(&self, seed: u64) -> anyhow::Result<Arrivals> {
         match self {
             ArrivalProcess::Named(name) => Ok(name.parse::<Arrivals>()?.with_seed(seed)),
@@ -24,7 +24,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// The recording, if it is one.
+    /// Returns the recording, if the process is one.
     pub(crate) fn recording(&self) -> Option<&Recording> {
         match self {
             ArrivalProcess::Named(_) => None,
@@ -32,12 +32,13 @@ impl ArrivalProcess {
         }
     }
 
-    /// The file with the recording.
+    /// Returns the file that contains the recording, if the process is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.recording().map(Recording::file)
     }
 
-    /// The process in reports. For a recording that has been read, this includes its content.
+    /// Returns the name of the process in reports. For a recording that has been read, the name includes a summary of
+    /// the recording.
     pub(super) fn title(&self) -> String {
         match self {
             ArrivalProcess::Named(name) => format!("{name} arrivals"),
@@ -45,22 +46,22 @@ impl ArrivalProcess {
         }
     }
 
-    /// Whether requests are those of a recording.
+    /// Returns whether the starts come from a recording.
     pub(crate) fn is_replay(&self) -> bool {
         matches!(self, ArrivalProcess::Replay(_))
     }
 
-    /// Whether arrivals are random.
+    /// Returns whether arrivals are random.
     pub(crate) fn is_random(&self) -> bool {
         !self.is_replay() && !self.is_even()
     }
 
-    /// Whether arrivals are Poisson arrivals.
+    /// Returns whether arrivals are Poisson arrivals.
     pub(crate) fn is_poisson(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "poisson")
     }
 
-    /// Whether requests are evenly spaced.
+    /// Returns whether requests are evenly spaced.
     pub(crate) fn is_even(&self) -> bool {
         matches!(self, ArrivalProcess::Named(name) if name == "even")
     }

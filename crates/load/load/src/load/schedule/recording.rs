@@ -1,4 +1,4 @@
-//! Reads recordings: the times of requests, and the requests themselves if the file has them.
+//! Reads recordings: the times of requests, and the requests themselves if the file contains them.
 //!
 //! The file is read once, before the load. A start takes 8 bytes of memory.
 
@@ -24,15 +24,15 @@ use std::time::Duration;
 pub(super) use time::seconds;
 use time::{Format, Unit};
 
-/// Rows of CSV or JSON.
+/// The prefix for a recording with rows of CSV or JSON.
 pub(super) const REPLAY: &str = "replay:";
-/// A HAR file.
+/// The prefix for a HAR file.
 pub(super) const HAR: &str = "har:";
 
 /// The format of times in HAR files.
 const HAR_DATE: Format = Format::Date { has_zone: true };
 
-/// The latest first start of a recording without `from=`.
+/// Without `from=`, the first start of a recording must not be later than this.
 const LATEST_START: Duration = Duration::from_secs(3600);
 
 /// A file with a recording, and the options for reading it.
@@ -43,14 +43,14 @@ pub(crate) struct Recording {
     file: PathBuf,
     is_har: bool,
     unit: Option<&'static Unit>,
-    /// Whether the load begins with the first start, if that is given.
+    /// Whether the load begins with the first start, if the user has specified it.
     begins_with_first: Option<bool>,
     hosts: Option<Vec<String>>,
     recorded: OnceLock<Arc<Recorded>>,
 }
 
 impl Recording {
-    /// Reads `replay:FILE` or `har:FILE`, and the words after the file; `None` for other texts.
+    /// Parses `replay:FILE` or `har:FILE`, and the words after the file. Returns `None` for other texts.
     pub(super) fn parse(text: &str) -> Option<Result<Recording, String>> {
         let is_har = text.starts_with(HAR);
         let rest = text.strip_prefix(if is_har { HAR } else { REPLAY })?;
@@ -80,7 +80,7 @@ impl Recording {
         Ok(Recording { file: file.into(), ..recording })
     }
 
-    /// Takes a word after the file. Returns false if the word is part of the file's name.
+    /// Parses a word after the file. Returns false if the word is part of the file's name.
     fn take(&mut self, word: &str) -> Result<bool, String> {
         let Some((name, value)) = word.split_once('=') else { return Ok(false) };
         let is_second = match name {
@@ -95,15 +95,16 @@ impl Recording {
         Ok(true)
     }
 
-    /// The file.
+    /// Returns the file that contains the recording.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The content of the file. The first call reads it.
+    /// Returns the content of the file. The first call reads the file.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a recording. The message has the line and the column.
+    /// Returns an error if the file cannot be read, or is not a recording. The message names the position of the error
+    /// in the file.
     pub(crate) fn read(&self) -> anyhow::Result<&Recorded> {
         if self.recorded.get().is_none() {
             let recorded = if self.is_har { self.read_har()? } else { self.read_rows()? };
@@ -157,13 +158,14 @@ impl Recording {
         anyhow!("{} {told}", self.file.display())
     }
 
-    /// The recording in one line, after it has been read.
+    /// Describes the recording in one line. After the recording has been read, the line includes a summary of its
+    /// content.
     pub(super) fn title(&self) -> String {
         let recorded = self.recorded.get().map(|recorded| format!(" ({recorded})"));
         format!("{self}{}", recorded.unwrap_or_default())
     }
 
-    /// Rejects a first start that is more than an hour away, unless `from=` was given.
+    /// Rejects a first start more than an hour after the beginning of the load, unless `from=` was given.
     pub(super) fn check_first(&self, first: Duration) -> anyhow::Result<()> {
         ensure!(
             first <= LATEST_START || self.begins_with_first.is_some(),

@@ -9,13 +9,14 @@ use hdrhistogram::Histogram;
 use std::iter;
 use std::time::Duration;
 
-/// The number of batches of a run that lasts ten seconds or more.
+/// The number of batches that a run of ten seconds or more is divided into.
 pub(crate) const BATCHES: usize = 40;
 
 /// The mean service time in nanoseconds.
 const SERVICE_NS: f64 = 1e3;
 
-/// The start of the simulation relative to the run. Stalls have reached their steady state when the run begins.
+/// The start of the simulation relative to the run. As a result, stalls have reached their steady state when the run
+/// begins.
 const BEFORE: f64 = -1_000.0;
 
 /// A queue with one server, exponential service times of mean 1, and Poisson arrivals.
@@ -160,11 +161,12 @@ fn ns(time: f64) -> u64 {
     (time * SERVICE_NS) as u64
 }
 
-/// Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, 2014.
+/// The random number generator splitmix64 (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*,
+/// 2014).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// With mean 1.
+    /// Returns a random number from the exponential distribution with mean 1.
     pub(crate) fn exponential(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

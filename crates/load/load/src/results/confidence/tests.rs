@@ -1,4 +1,5 @@
-//! Tests how often intervals contain the true percentile. In 1000 runs, 95 % almost always means 930 to 970 times.
+//! Tests how often intervals contain the true percentile. If each of 1000 intervals contains the true percentile with a
+//! probability of 95 %, then 930 to 970 of them almost always contain it.
 
 use super::simulated::Queue;
 use super::*;
@@ -92,8 +93,8 @@ fn a_percentile_beyond_all_measured_times_has_no_upper_end() {
     assert_eq!(bounded.range(0.5).map(|range| range.high), Some(None));
 }
 
-/// The interval is that of independent times. For the median of 10 000 times, it reaches from the 49th to the 51st
-/// percentile.
+/// The interval equals that of independent times. For the median of 10 000 times, the interval reaches from the 49th to
+/// the 51st percentile.
 #[test]
 fn times_that_are_all_alike_in_batches_count_as_independent() {
     let mut batch = Histogram::new(2).unwrap();

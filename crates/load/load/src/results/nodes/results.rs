@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::time::Duration;
 
-/// The form of the results. Nodes of other forms are not added up.
+/// The version of the format of the results. Results in another version are not added up.
 const FORM: u32 = 8;
 
 /// The maximum accepted size of uncompressed results, in bytes.
@@ -45,7 +45,7 @@ struct Head {
     form: u32,
     until: Duration,
     counts: Counts,
-    /// With the number of those without a time.
+    /// The own times of the target, each with the number of events without a time.
     own: Vec<(OfAnswer, u64)>,
     width: u64,
     span: (Duration, Duration),
@@ -313,7 +313,7 @@ mod tests {
 
     const LOCK: OfAnswer = OfAnswer::Trend(Name("lock wait"));
 
-    /// A node that is as long as this at work, with this rate.
+    /// Returns the results of a node that has run for this number of seconds at the rate `hz`.
     fn results(seconds: u64, hz: u64) -> Results {
         let mut summary = long(seconds, hz);
         for (label, is_well) in [("read", true), ("write", false), ("read", true)] {
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// A node reports all earlier seconds again in each second.
+    /// Each report contains all earlier seconds again.
     #[test]
     fn a_report_hardly_grows_with_the_length_of_the_run() {
         let length = |seconds| results(seconds, 100).to_bytes().unwrap().len();

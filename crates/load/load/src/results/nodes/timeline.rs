@@ -1,5 +1,5 @@
-//! Counts operations over time on the nodes of a fleet. All nodes divide the time of the load at the same times, so
-//! their counts can be added.
+//! Counts operations over time on the nodes of a fleet. All nodes divide the load at the same points in time, so their
+//! counts can be added.
 
 use crate::results::outcome::{Due, Outcome};
 use crate::results::over_time::{Backlog, Brief, Interval};

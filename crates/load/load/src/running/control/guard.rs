@@ -1,7 +1,7 @@
 //! Decides which requests to the control server are allowed.
 //!
 //! A web page in a browser must not control a run, but it can send requests to the loopback interface. Such requests
-//! can be recognized. A page cannot remove the Origin header of a request that changes anything. If a page's host
+//! can be recognised. A page cannot remove the Origin header of a request that changes anything. If a page's host
 //! name resolves to the loopback address, the Host header contains that name.
 
 use super::responses::Refused;

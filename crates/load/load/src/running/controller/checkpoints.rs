@@ -20,7 +20,7 @@ pub(crate) struct Checkpoint {
     pub(crate) processor: Vec<CpuTime>,
 }
 
-/// The checkpoints with which later ones are compared.
+/// The checkpoints with which later checkpoints are compared.
 #[derive(Debug)]
 pub(crate) struct Checkpoints {
     pub(crate) last: Checkpoint,

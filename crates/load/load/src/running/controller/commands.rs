@@ -11,7 +11,7 @@ use nanopace::{Pacer, Rate, Shape};
 pub(crate) struct Commands<'run> {
     state: RunState<'run>,
     has_left: bool,
-    /// Whether the schedule was ended before the end of the load.
+    /// Whether a command ended the schedule before the end of the load.
     pub(crate) is_cut_short: bool,
     /// The rate in slots per second, if the load has had a constant rate so far.
     pub(crate) constant_hz: Option<f64>,

@@ -7,7 +7,7 @@ use std::fs;
 /// The readings of the machine's CPU use and of the program's CPU quotas at one point in time.
 #[derive(Debug)]
 pub(crate) struct MachineReading {
-    /// The CPU use of the machine, or `None` if the system does not report it. Linux does.
+    /// The CPU use of the machine, or `None` on systems other than Linux, which do not report it.
     processors: Option<MachineCpu>,
     /// The counters of each quota that applies to the program.
     quotas: Vec<Option<Quota>>,

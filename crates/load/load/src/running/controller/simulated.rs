@@ -78,7 +78,7 @@ enum Connection {
     Free,
     /// The thread has been granted a slot, and decides about it at this time.
     Granted(Grant, Nanos),
-    /// Its request is answered then, or fails.
+    /// A request is in flight. It completes or fails at this time.
     Busy(Flight, Nanos, Result<Done, Failure>),
     /// Its worker has ended.
     Gone,
@@ -94,9 +94,9 @@ struct Course {
     /// Each time after this number of slots, a thread is delayed before it decides about the next slot.
     hold_every: u64,
     actions: Vec<(u64, Action)>,
-    /// The server, if it is not one that responds at once.
+    /// The server, or `None` for one that responds at once.
     server: Option<Server>,
-    /// For how many slots the target has data.
+    /// The number of slots for which the target has data, or `None` without a limit.
     most: Option<u64>,
 }
 
@@ -109,7 +109,8 @@ struct Server {
 }
 
 impl Server {
-    /// How long it takes for the request in a slot, and whether that succeeds. Both depend only on the slot.
+    /// Returns how long the server takes to serve the request of a slot, and whether the request succeeds. Both depend
+    /// only on the seed and the slot.
     fn serve(self, slot: u64) -> (Duration, Result<Done, Failure>) {
         let mut random = Random((self.seed << 32) | slot);
         let time = self.mean.mul_f64(random.exponential());
@@ -148,7 +149,7 @@ struct Run<'run> {
     granted: u64,
     /// The time at which the thread reports its CPU time next.
     next_beat: Nanos,
-    /// When the server has served all requests.
+    /// The time at which the server has served all requests received so far.
     free_at: Nanos,
 }
 

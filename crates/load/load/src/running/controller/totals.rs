@@ -35,7 +35,7 @@ pub(crate) struct RunTotals<'run> {
     pub(crate) collector: Collector<'run>,
     pub(crate) tally: Tally,
     pub(crate) over_time: OverTime,
-    /// Everything that was collected, if it decides when the run ends.
+    /// The sum of everything collected so far. Set only if requirements decide when the run ends.
     pub(crate) so_far: Option<OperationStats>,
     /// The intervals of the last second.
     recent: VecDeque<Interval>,
@@ -75,7 +75,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Marks these labels as expected: they are reported even if none of their operations has ended.
+    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.collector.expect(labels);
         self.tally.expect(labels);
@@ -260,7 +260,7 @@ impl<'run> RunTotals<'run> {
         }
     }
 
-    /// Returns the total lateness so far of the slots that are waiting and have not been counted.
+    /// Returns the total lateness so far of the waiting slots that have not been counted.
     fn waiting(&self, phase: Phase, backlog: Backlog) -> Lateness {
         match phase {
             Phase::Running | Phase::Paused => self.state.waiting(backlog),

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// The interval at which nodes report their results.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The number of looks within which the nodes fill a store again that was emptied.
+/// The number of looks within which the nodes refill a store that was emptied.
 const PATIENCE: u32 = 5;
 
 /// The numbers of columns and rows if the terminal does not report its size.

@@ -62,7 +62,7 @@ fn at(at_ms: u64) -> Nanos {
     Nanos::ZERO + ms(at_ms)
 }
 
-/// Returns the time at which `work` ends that begins at `from`. No work is done during stops.
+/// Returns the time at which work of the length `work` ends if it begins at `from`. No work is done during stops.
 fn done(from: Nanos, work: Duration, stops: impl Iterator<Item = Stop>) -> Nanos {
     stops.fold(from + work, |done, (stop, go)| {
         if at(go) <= from || at(stop) >= done { done } else { done + (at(go) - at(stop).max(from)) }

@@ -16,9 +16,9 @@ use std::time::Duration;
 pub(crate) struct Collector<'run> {
     recorders: &'run [Arc<Recorder>],
     pacer: Pacer,
-    /// The rate of a load that has had no other so far, and of which nothing is given up.
+    /// The rate, if the load has had this constant rate since its start and no slots are given up.
     constant_hz: Option<f64>,
-    /// Whether gaps between slots can be judged, because these lie evenly around the load.
+    /// Whether gaps between starts can be judged, because the slots are evenly spaced.
     is_even: bool,
     /// The statistics that were collected last.
     interval: OperationStats,
@@ -66,12 +66,12 @@ impl<'run> Collector<'run> {
         }
     }
 
-    /// The same for a load at this rate, until it is changed.
+    /// Sets the constant rate of the load, which applies until the load is changed.
     pub(crate) fn at_constant(self, hz: Option<f64>) -> Collector<'run> {
         Collector { constant_hz: hz, ..self }
     }
 
-    /// From now on these labels are reported, whether any of their operations has ended or not.
+    /// Marks these labels as expected: reports include them even if no operation with the label has ended.
     pub(crate) fn expect(&mut self, labels: &[&str]) {
         self.total.labels.expect(labels);
     }
@@ -133,7 +133,8 @@ impl<'run> Collector<'run> {
         self.total.forfeited(forfeited);
     }
 
-    /// Changes the load. The gap between the last start before the change and the first one after it is not judged.
+    /// Changes the load. The gap between the last start before the change and the first start after the change is not
+    /// judged.
     pub(crate) fn change(&mut self, change: impl FnOnce(&Pacer)) {
         self.judge_starts();
         self.constant_hz = None;

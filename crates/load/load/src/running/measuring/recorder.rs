@@ -30,7 +30,7 @@ pub(crate) struct Recorder {
 struct Record {
     stats: OperationStats,
     starts: Vec<Nanos>,
-    /// The collector has taken all starts until then.
+    /// The time up to which the collector has taken all starts.
     taken_until: Nanos,
     in_flight: InFlight,
     outcomes: Vec<Outcome>,
@@ -80,13 +80,13 @@ impl Recorder {
         Recorder { clock: pacer.clone(), record: Mutex::new(record), burst }
     }
 
-    /// An operation starts now.
+    /// Records that an operation starts now.
     pub(crate) fn start(self: &Arc<Self>, intended_start: Nanos, is_recorded: bool) -> Flight {
         let (start, place) = self.begin(self.clock.now(), intended_start, is_recorded);
         Flight { recorder: Arc::clone(self), start, place: Some(place) }
     }
 
-    /// An operation starts at `now`, a reading of the clock that was just taken.
+    /// Records that an operation starts at `now`, which was just read from the clock.
     pub(crate) fn start_at(
         &self,
         now: Nanos,
@@ -97,8 +97,8 @@ impl Recorder {
         Flight { recorder: self, start, place: Some(place) }
     }
 
-    /// Records a start. During the warm-up its figures are not counted, but the cause of its lateness is kept: a policy
-    /// may make others pay for it later. Returns the start and its place in the record.
+    /// Records a start. During the warm-up, the start is not counted, but the cause of its lateness is kept, because a
+    /// late policy may delay later slots for this cause. Returns the start and its place in the record.
     fn begin(&self, now: Nanos, intended_start: Nanos, is_recorded: bool) -> (Nanos, usize) {
         let record = &mut *self.record();
         // All starts until that moment have been taken.
@@ -196,12 +196,12 @@ impl Recorder {
         self.record().opening
     }
 
-    /// Records that the thread goes to sleep. `processor` returns its CPU time. It is called only if needed.
+    /// Records that the thread goes to sleep. `processor` returns the thread's CPU time, and is called only if needed.
     pub(crate) fn sleeps(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.sleeps(self.clock.now(), processor);
     }
 
-    /// Records that the thread wakes. `processor` returns its CPU time. It is called only if needed.
+    /// Records that the thread wakes. `processor` returns the thread's CPU time, and is called only if needed.
     pub(crate) fn wakes(&self, processor: impl FnOnce() -> CpuTime) {
         self.record().last_poll.wakes(self.clock.now(), processor);
     }
@@ -286,7 +286,8 @@ impl Recorder {
         self.record().stats.spun += time;
     }
 
-    /// Moves the starts recorded so far to the end of `starts`. Later starts are after `now`, the current time.
+    /// Moves the starts recorded so far to the end of `starts`. Starts that are recorded later are after `now`, which
+    /// is the current time.
     pub(crate) fn take_starts(&self, now: Nanos, starts: &mut Vec<Nanos>) {
         let record = &mut *self.record();
         record.taken_until = now;
@@ -378,7 +379,7 @@ pub(crate) struct Flight<R: Deref<Target = Recorder> = Arc<Recorder>> {
 }
 
 impl<R: Deref<Target = Recorder>> Flight<R> {
-    /// When the operation started.
+    /// Returns when the operation started.
     pub(crate) fn started(&self) -> Nanos {
         self.start
     }

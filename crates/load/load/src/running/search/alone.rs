@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The pause between two attempts.
 const RESPITE: Duration = Duration::from_millis(100);
 
-/// Sends single requests for some seconds, each with the timeout. Returns the last failure. Returns `None` if a
-/// request succeeds, or if `is_wanted` no longer holds.
+/// Sends single requests, each with the timeout, until one succeeds or [`PATIENCE`] has passed. Returns the last
+/// failure. Returns `None` if a request succeeds, or if `is_wanted` no longer holds.
 pub(super) fn failure(
     target: &Arc<dyn AnyBackend>,
     timeout: Duration,

@@ -1,4 +1,5 @@
-//! Hides the type of a target from all code outside its calls, so that little is compiled for each target.
+//! Hides the type of a target from all code except its calls, so that only a small part of the program is compiled for
+//! each type of target.
 
 use super::shared::RunShared;
 use super::worker::Worker;
@@ -10,24 +11,24 @@ use nanopace_async::AsyncPacer;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// A future of any type. There is one for each session, and none for each call.
+/// A future of any type. Such futures are allocated once for each session, not for each call.
 type Boxed<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
 /// A backend of any type.
 pub(crate) trait AnyBackend: Backend {
-    /// As [`Backend::set_up`].
+    /// Calls [`Backend::set_up`].
     fn set_up_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
-    /// As [`Backend::close`] without a session.
+    /// Calls [`Backend::close`] without a session.
     fn tear_down_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
-    /// Checks that the target is there.
+    /// Checks that the target is available.
     fn probe_boxed(&self) -> Boxed<'_, Result<(), Failure>>;
 
-    /// Opens a session and does one operation, outside of a load.
+    /// Opens a session and performs one operation, outside of a load.
     fn call_alone(&self) -> Boxed<'_, Result<Done, Failure>>;
 
-    /// Makes the worker with this number, for a thread with this recorder and this line.
+    /// Creates the worker with this number, for the thread that has this recorder and this async pacer.
     fn worker(
         self: Arc<Self>,
         shared: &Arc<RunShared>,
@@ -39,10 +40,10 @@ pub(crate) trait AnyBackend: Backend {
 
 /// A worker for a target of any type.
 pub(crate) trait Work: Send {
-    /// As [`Worker::prepare`].
+    /// Calls [`Worker::prepare`].
     fn prepare(&mut self, opening: Start) -> Boxed<'_, ()>;
 
-    /// As [`Worker::work`] and then [`Worker::close`].
+    /// Calls [`Worker::work`] and then [`Worker::close`].
     fn work(self: Box<Self>) -> Boxed<'static, ()>;
 }
 

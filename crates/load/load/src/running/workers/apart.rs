@@ -1,4 +1,4 @@
-//! Runs a call that belongs to no load, on a thread of its own, which the call may hold.
+//! Runs a call outside of a load, on a thread of its own, which the call may block.
 
 use super::any_backend::AnyBackend;
 use super::guarded::timed_out;
@@ -15,11 +15,11 @@ use tokio::runtime::Builder;
 use tokio::select;
 use tokio::time::sleep;
 
-/// How often the thread signals that nothing holds it.
+/// The interval at which the thread signals that it is not blocked.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// The result of `call`. `None` if it holds its thread for longer than `timeout`, or is not wanted any more: then the
-/// thread is left running.
+/// Returns the result of `call`. Returns `None` if the call blocks its thread for longer than `timeout`, or if
+/// `is_wanted` returns false. The thread is then left running.
 pub(crate) fn apart<F: Future<Output: Send>>(
     timeout: Duration,
     is_wanted: impl Fn() -> bool,
@@ -58,7 +58,7 @@ async fn beat<R>(sender: &Sender<Option<R>>) -> Infallible {
     }
 }
 
-/// How a call has failed that holds its thread.
+/// Returns the failure of a call that blocks its thread.
 pub(crate) fn held(target: &Arc<dyn AnyBackend>) -> Failure {
     if Arc::clone(target).blocking().is_some() {
         return timed_out();

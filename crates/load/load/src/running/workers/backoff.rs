@@ -1,9 +1,9 @@
-//! Waiting in a closed loop after a session could not connect.
+//! Delays the next call of a closed loop after a session could not connect.
 //!
-//! A closed loop starts its next request at once. If connecting fails at once too, it would make nothing but failures,
-//! as fast as the machine can. So all sessions together make at most 10 000 such attempts per second. The wait does not
-//! grow: the number of failures shows for how long there was no connection. A load with a schedule starts its slots
-//! when they are due.
+//! A closed loop starts its next request immediately. If connecting also fails immediately, the loop would produce
+//! failures at the highest rate that the machine allows. Therefore all sessions together make at most 10 000 such
+//! attempts per second. The delay does not grow from one attempt to the next, so the number of failures shows for how
+//! long there was no connection. A load with a schedule starts its slots when they are due, without this delay.
 
 use super::shared::RunShared;
 use super::span::RunSpan;
@@ -11,10 +11,10 @@ use nanopace::Nanos;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The time between two attempts, over all sessions.
+/// The minimum time between two attempts of all sessions together.
 const APART: Duration = Duration::from_micros(100);
 
-/// Waits after a call that began at `began` and could not connect. The end of the schedule ends the wait.
+/// Waits after a call that began at `began` and could not connect. The wait ends early if the schedule ends.
 pub(super) async fn wait(shared: &RunShared, span: &RunSpan, began: Nanos) {
     let apart = apart(span.length().is_closed, shared.sessions);
     let left = apart.saturating_sub(shared.pacer.now() - began);
@@ -25,7 +25,7 @@ pub(super) async fn wait(shared: &RunShared, span: &RunSpan, began: Nanos) {
     let _ = timeout(left, shared.ended.wait()).await;
 }
 
-/// The time from the beginning of a session's call to that of its next one.
+/// Returns the minimum time from the beginning of a session's failed call to the beginning of its next call.
 fn apart(is_closed: bool, sessions: u32) -> Duration {
     if is_closed { APART.saturating_mul(sessions) } else { Duration::ZERO }
 }

@@ -1,8 +1,8 @@
-//! Runs calls that block: a thread for each session, and one that monitors them.
+//! Runs calls that block: starts one thread for each session, and a thread that monitors them.
 //!
 //! A call that blocks cannot be ended. When a run is given up, the call counts as unfinished, and its thread is left
-//! running. So is a thread whose session has not been opened yet when the schedule ends: it has taken no slot. The load
-//! does not wait for it for longer than the timeout.
+//! running. A thread whose session is still not open when the schedule ends has taken no slot, and is left running too.
+//! The load waits for such a session at most for the timeout before it begins.
 
 use super::backoff;
 use super::cores::{self, Core};
@@ -25,8 +25,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time;
 
-/// The ticket that a thread takes when its session is open. It sends a signal through the ticket, and is waited for
-/// while it holds the ticket. When the schedule has ended, there is no ticket left.
+/// The ticket that a thread takes when its session is open. The thread sends a signal through the ticket, and the
+/// monitor waits for the thread while it holds the ticket. After the schedule has ended, no ticket is available.
 type Ticket = Mutex<Option<UnboundedSender<()>>>;
 
 /// A thread with its session.
@@ -40,8 +40,9 @@ struct Worker {
 
 type Session<'a> = Option<Box<dyn BlockingSession + 'a>>;
 
-/// Starts a thread for each recorder, and one that is counted as ready when all sessions are open or the
-/// timeout is over, and ends with the last thread that has a session, or when the run is given up.
+/// Starts one thread for each recorder, and a thread that monitors them. The monitor is counted as ready when all
+/// sessions are open or the timeout has passed. It ends with the last thread that has a session, or when the run is
+/// given up.
 pub(super) fn start(
     sessions: &Arc<dyn BlockingSessions>,
     shared: &Arc<RunShared>,
@@ -69,12 +70,12 @@ pub(super) fn start(
     })
 }
 
-/// Threads, and the core that each is pinned to.
+/// Returns the index of each thread, with the core to which the thread is pinned.
 fn pinned(cores: &[Core], threads: usize) -> impl Iterator<Item = (usize, Option<Core>)> {
     (0..threads).map(move |index| (index, cores.iter().cycle().nth(index).copied()))
 }
 
-/// Monitors the threads until the schedule has ended, and all threads are gone that had a session by then.
+/// Monitors the threads until the schedule has ended, and until all threads that had a session by then have ended.
 async fn look_after(shared: &RunShared, tickets: &[Arc<Ticket>], mut signs: UnboundedReceiver<()>) {
     let opened = async {
         for _ in tickets {
@@ -127,7 +128,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Opens the session, gives a sign, and works. If it can't be opened now, the first call tries again.
+    /// Opens the session, signals that it is open, and processes slots. If the session cannot be opened now, it is
+    /// tried again for the first call.
     fn run(&self, runtime: &Handle) {
         self.shared.threads.add_current();
         self.recorder.blocks();
@@ -147,7 +149,7 @@ impl Worker {
         self.shared.threads.end_current();
     }
 
-    /// Works until there are no more slots.
+    /// Processes slots until there are no more.
     fn work<'a>(&'a self, runtime: &Handle, session: &mut Session<'a>) {
         let (span, pacer) = (runtime.block_on(self.shared.span.wait()), &self.shared.pacer);
         while let Ok(grant) = pacer.acquire() {
@@ -169,7 +171,8 @@ impl Worker {
         span.end_if_over();
     }
 
-    /// Makes the call for the slot with this number and intended start. Returns whether the target was connected to.
+    /// Makes the call for the slot with this number and intended start. Returns whether there was a connection to the
+    /// target.
     fn operation<'a>(
         &'a self,
         session: &mut Session<'a>,
@@ -184,7 +187,7 @@ impl Worker {
         answer.is_connected
     }
 
-    /// Makes a call; opens the session before, if it is not open.
+    /// Makes a call. Opens the session first if it is not open.
     fn call<'a>(&'a self, session: &mut Session<'a>, slot: Slot) -> Answer {
         let (mut sent, mut set_up) = (slot.start, None);
         if session.is_none() {
@@ -205,7 +208,7 @@ impl Worker {
         answer(sent, set_up, called)
     }
 
-    /// Opens the session. How long that took.
+    /// Opens the session. Returns how long this took.
     fn open<'a>(&'a self, session: &mut Session<'a>) -> Result<SetUp, Failure> {
         let begin = self.shared.pacer.now();
         *session = Some(guarded(|| self.sessions.open(self.index))?);
@@ -213,7 +216,7 @@ impl Worker {
     }
 }
 
-/// The result of a call that may panic.
+/// Returns the result of a call. A panic becomes a failure.
 fn guarded<R>(call: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     caught(call).unwrap_or_else(|payload| Err(panicked(&*payload)))
 }

@@ -9,14 +9,14 @@ mod system {
     /// The number of a core.
     pub(crate) type Core = usize;
 
-    /// Returns the cores that this process may use. None are known if the system does not say.
+    /// Returns the cores that this process may use. Empty if the system does not report them.
     pub(crate) fn allowed() -> Vec<Core> {
         let allowed = sched_getaffinity(None).unwrap_or_default();
         (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect()
     }
 
-    /// Keeps this thread on a core. If that fails, it runs where the scheduler puts it: its starts may be less even, but
-    /// they are not wrong.
+    /// Pins this thread to a core. If that fails, the scheduler may move the thread between cores. Its starts may then
+    /// be less even, but the results stay valid.
     pub(crate) fn pin(core: Core) {
         let mut cores = CpuSet::new();
         cores.set(core);
@@ -45,12 +45,12 @@ mod system {
 mod system {
     pub(crate) use core_affinity::CoreId as Core;
 
-    /// Returns the cores that this process may use. None are known if the system does not say.
+    /// Returns the cores that this process may use. Empty if the system does not report them.
     pub(crate) fn allowed() -> Vec<Core> {
         core_affinity::get_core_ids().unwrap_or_default()
     }
 
-    /// Keeps this thread on a core, if the system allows it.
+    /// Pins this thread to a core, if the system allows it.
     pub(crate) fn pin(core: Core) {
         core_affinity::set_for_current(core);
     }

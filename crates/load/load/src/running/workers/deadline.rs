@@ -1,4 +1,4 @@
-//! The timeout of requests that follow each other, at next to no cost for each.
+//! Implements the timeout of consecutive requests, at little cost per request.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -6,18 +6,18 @@ use std::time::Duration;
 use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A thread that notices the end of a timeout later than this could not look for the answer. It gets as
-/// long again for that.
+/// If a thread notices the end of a timeout later than this, it may have been unable to check for the response. The
+/// deadline is then extended once by the same time.
 const LATE: Duration = Duration::from_millis(10);
 
-/// The moment at which the current request is given up.
+/// The time at which the current request is given up.
 ///
-/// The runtime's timer is moved only when it rings, which is once in a timeout, and not for each request. Until then it
-/// is polled only by a task that it does not know yet.
+/// The runtime's timer is reset only when it fires, which is about once per timeout and not for each request. Before it
+/// fires, the timer is polled only if the task has changed.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     at: Instant,
-    /// Whether it was noticed late already, and put off.
+    /// Whether the deadline of the current request has already been extended.
     is_put_off: bool,
     timer: Pin<Box<Sleep>>,
     /// The task that the timer wakes.
@@ -25,13 +25,13 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// A deadline that is `timeout` away. To be made inside a runtime.
+    /// Creates a deadline that is `timeout` from now. Must be called within a tokio runtime.
     pub(crate) fn new(timeout: Duration) -> Deadline {
         let at = after(timeout);
         Deadline { at, is_put_off: false, timer: Box::pin(sleep_until(at)), waker: None }
     }
 
-    /// A request starts, and has `timeout`.
+    /// Starts the timeout of the next request.
     pub(crate) fn set(&mut self, timeout: Duration) {
         self.at = after(timeout);
         self.is_put_off = false;
@@ -59,8 +59,8 @@ impl Deadline {
         Poll::Pending
     }
 
-    /// Once for each request, if its thread was stopped or had no CPU time when it passed: the response may have been
-    /// there in time.
+    /// Extends the deadline, once for each request, if the thread was stopped or had no CPU time when the deadline
+    /// passed. The response may have arrived in time. Returns whether the deadline was extended.
     fn put_off(&mut self) -> bool {
         let now = Instant::now();
         let is_first = !self.is_put_off && now.saturating_duration_since(self.at) > LATE;

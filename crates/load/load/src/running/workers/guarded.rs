@@ -1,4 +1,4 @@
-//! Keeps calls from taking longer than the timeout, and catches their panics.
+//! Enforces the timeout of calls, and catches their panics.
 
 use super::deadline::Deadline;
 use crate::console::panics::caught;
@@ -10,21 +10,21 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-/// Runs calls one after the other.
+/// Runs calls one after the other, with a timeout for each.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     timeout: Duration,
-    /// `None` for calls that keep to the timeout themselves.
+    /// `None` if calls enforce the timeout themselves.
     deadline: Option<Deadline>,
 }
 
 impl Guarded {
-    /// Calls may take this long. To be made inside a runtime.
+    /// Creates a guard with this timeout. Must be called within a tokio runtime.
     pub(crate) fn new(timeout: Duration, keeps_to_it: bool) -> Guarded {
         Guarded { timeout, deadline: (!keeps_to_it).then(|| Deadline::new(timeout)) }
     }
 
-    /// The result of a call. The call is dropped when its time is over.
+    /// Returns the result of a call. The call is dropped if it exceeds the timeout.
     pub(crate) async fn run<F, R>(&mut self, call: impl FnOnce() -> F) -> Result<R, Failure>
     where
         F: Future<Output = Result<R, Failure>>,
@@ -50,7 +50,7 @@ impl Guarded {
     }
 }
 
-/// The failure of a call that takes longer than the timeout.
+/// Returns the failure of a call that takes longer than the timeout.
 pub(crate) fn timed_out() -> Failure {
     Failure::of(FailureKind::of_group("timeout", "timeout")).broken()
 }

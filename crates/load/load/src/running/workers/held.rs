@@ -1,11 +1,12 @@
-//! How long a call holds its thread at a time: until it awaits something that is not there yet.
+//! Measures how long a call blocks its thread: the longest time between two points at which the call yields.
 
 use nanopace::Pacer;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::time::Duration;
 
-/// The result of `call`. Raises `longest` to the longest time for which it held its thread, by the clock of `pacer`.
+/// Returns the result of `call`. If the call blocked its thread for longer than `longest`, by the clock of `pacer`,
+/// sets `longest` to that time.
 pub(super) async fn watched<F: Future>(
     call: F,
     pacer: &Pacer,

@@ -1,60 +1,61 @@
-//! How long a run is.
+//! Defines the length of a run.
 
 use std::time::Duration;
 
-/// How slots lie, so that gaps between starts can be judged.
+/// The distribution of intervals between slots, with which measured gaps are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
     Even,
-    /// As Poisson arrivals, all of them.
+    /// The slots are all Poisson arrivals of the load, without sharding.
     Poisson,
     Other,
 }
 
-/// The slots of a load that a number of requests is about. The pacer ends with the last of them.
+/// The slots of a run with a fixed number of requests. The pacer ends with the last of these slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// The number in the whole load of the first slot that may be one of them. Those before it are warm-up.
+    /// The number, in the whole load, of the first slot after the warm-up.
     pub(crate) first: u64,
-    /// How many slots of this process are warm-up.
+    /// The number of this process's slots in the warm-up.
     pub(crate) warm_up: u64,
-    /// How many slots of this process follow.
+    /// The number of this process's slots after the warm-up.
     pub(crate) slots: u64,
-    /// Whether those that are late may be skipped.
+    /// Whether late slots may be skipped.
     pub(crate) may_skip: bool,
 }
 
 impl Counted {
-    /// How many slots this process has, warm-up included.
+    /// Returns the number of this process's slots, including the warm-up.
     pub(crate) fn all(&self) -> u64 {
         self.warm_up.saturating_add(self.slots)
     }
 }
 
-/// The length of a run, and how its slots lie.
+/// The length of a run, and the distribution of its slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunLength {
-    /// Started but not recorded, at the beginning.
+    /// The duration of the warm-up, in which slots are started but not recorded.
     pub(crate) warmup: Duration,
-    /// For how long slots are started and recorded; `Duration::MAX` for no limit.
+    /// The duration of the recorded part after the warm-up; `Duration::MAX` without a limit.
     pub(crate) duration: Duration,
-    /// How many slots this process has at most, warm-up included; none without a limit, or if it is not known.
+    /// The maximum number of this process's slots, including the warm-up. `None` without a limit, or if the number is
+    /// unknown.
     pub(crate) most: Option<u64>,
-    /// The requests that end the run by their number, in an open loop.
+    /// The slots of an open loop that ends after a fixed number of requests.
     pub(crate) counted: Option<Counted>,
-    /// How many recorded slots may start in a closed loop; none for no limit.
+    /// The maximum number of recorded slots in a closed loop; `None` without a limit.
     pub(crate) slots: Option<u64>,
-    /// How slots lie around the load.
+    /// The distribution of intervals between slots.
     pub(crate) spacing: Spacing,
     /// Whether the intervals between slots are equal, except for changes of the rate.
     pub(crate) is_steady: bool,
-    /// The slots per second of a load that is a constant rate, until it is changed.
+    /// The number of slots per second, if the rate is constant. The value applies until the load is changed.
     pub(crate) constant_hz: Option<f64>,
-    /// Whether there is no schedule, and the requested load is what was started.
+    /// Whether the run is a closed loop. It has no schedule, and all slots that started count as requested.
     pub(crate) is_closed: bool,
     /// Whether the last slot of the load ends the run.
     pub(crate) ends_with_load: bool,
-    /// How long it is at most with a load that takes the place of this one; `Duration::MAX` for as
-    /// long as that is.
+    /// The maximum length of the run after another load has replaced this one; `Duration::MAX` if only the other load
+    /// limits the run.
     pub(crate) longest: Duration,
 }

@@ -1,4 +1,4 @@
-//! State that the threads of a run share.
+//! Defines the state that the threads of a run share.
 
 use super::span::RunSpan;
 use super::thread_cpu::LoadThreads;
@@ -8,34 +8,34 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{SetOnce, watch};
 
-/// Shared by all load threads and the controller.
+/// The state that all load threads and the controller share.
 #[derive(Debug)]
 pub(crate) struct RunShared {
-    /// Grants the slots.
+    /// The pacer that grants the slots.
     pub(crate) pacer: Pacer,
-    /// The longest time for a call.
+    /// The timeout of a call.
     pub(crate) timeout: Duration,
-    /// Whether a policy of the pacer may give slots up.
+    /// Whether the late policy may give up slots.
     pub(crate) gives_up: bool,
-    /// How many sessions there are.
+    /// The number of sessions.
     pub(crate) sessions: u32,
     /// One recorder for each thread.
     pub(crate) recorders: Vec<Arc<Recorder>>,
-    /// How many load threads are ready for the schedule.
+    /// The number of load threads that are ready for the schedule.
     pub(crate) ready: watch::Sender<usize>,
     /// Set when the schedule starts.
     pub(crate) span: SetOnce<RunSpan>,
     /// Set when the schedule ends.
     pub(crate) ended: SetOnce<()>,
-    /// True when answers that are still missing are given up.
+    /// True when the responses that are still missing are given up.
     pub(crate) give_up: watch::Sender<bool>,
-    /// The load threads, as the system knows them.
+    /// The load threads with their thread IDs, for reading their CPU times.
     pub(crate) threads: LoadThreads,
 }
 
 impl RunShared {
-    /// The shared state of threads paced by `pacer`, one for each number of `connections`. The schedule has not started
-    /// yet. `gives_up`: whether a policy of the pacer may give slots up.
+    /// Creates the state of threads paced by `pacer`, with one thread for each number in `connections`, before the
+    /// schedule starts. `gives_up` states whether the late policy may give up slots.
     pub(crate) fn new(
         pacer: Pacer,
         timeout: Duration,

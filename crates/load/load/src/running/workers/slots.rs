@@ -1,23 +1,23 @@
-//! Counts slots, so that a run knows when it ends.
+//! Counts slots, in order to find out when a run with a limited number of slots ends.
 
 use super::length::RunLength;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many slots a run may still start, and what became of those that were granted.
+/// The number of slots that a run may still start, and the numbers of granted slots that were decided about or refused.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// How many more slots of a closed loop may start that are recorded. None without a limit: then threads need not
-    /// share a count.
+    /// The number of recorded slots of a closed loop that may still start. `None` without a limit, so that threads do
+    /// not contend for the count.
     left: Option<AtomicU64>,
-    /// How many of the granted slots were decided about: started or refused. None unless the run ends with the last
-    /// slot of the load or of those that are counted.
+    /// The number of granted slots that were decided about, which means started or refused. `None` unless the run ends
+    /// with the last slot of the load, or after a fixed number of requests.
     decided: Option<AtomicU64>,
-    /// How many of the granted slots were refused: they are not started.
+    /// The number of granted slots that were refused, and are therefore not started.
     refused: AtomicU64,
 }
 
 impl Slots {
-    /// The counts of a run of this length.
+    /// Creates the counts for a run of this length.
     pub(crate) fn new(length: &RunLength) -> Slots {
         let is_awaited = length.ends_with_load || length.counted.is_some();
         Slots {
@@ -27,13 +27,13 @@ impl Slots {
         }
     }
 
-    /// Whether the run ends by a number of slots: a limit, or those of the load.
+    /// Returns whether a number of slots ends the run: either a limit, or the number of slots in the load.
     pub(crate) fn are_limited(&self) -> bool {
         self.left.is_some() || self.decided.is_some()
     }
 
-    /// Takes one of the slots that are left. Returns how many there were before, `u64::MAX` without a limit; none if
-    /// there were none.
+    /// Takes one of the slots that are left. Returns the number of slots that were left before the call: `u64::MAX`
+    /// without a limit, `None` if none were left.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let Some(left) = &self.left else { return Some(u64::MAX) };
         // Relaxed: each decrement must be unique; nothing else is published through it. No loom
@@ -47,22 +47,22 @@ impl Slots {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a granted slot as decided about. Returns how many were until then, with this one; none if nothing ends
-    /// with the last one.
+    /// Counts a granted slot as decided about. Returns the number of such slots, including this one, or `None` if the
+    /// last slot does not end the run.
     pub(crate) fn count_decided(&self) -> Option<u64> {
         // AcqRel: a thread that counts after another thread knows of the grants of that thread. So the thread that
         // counts last knows of all. No loom model: one atomic, and the pacer's own lock.
         self.decided.as_ref().map(|decided| decided.fetch_add(1, Ordering::AcqRel) + 1)
     }
 
-    /// How many granted slots were decided about; none if nothing ends with the last one.
+    /// Returns the number of granted slots that were decided about, or `None` if the last slot does not end the run.
     pub(crate) fn decided(&self) -> Option<u64> {
         // Acquire: as in `count_decided`.
         self.decided.as_ref().map(|decided| decided.load(Ordering::Acquire))
     }
 
-    /// How many of the slots that the pacer has granted were not started, if the run ends with the last slot of the
-    /// load. Called when all threads have ended.
+    /// Returns how many of the slots that the pacer has granted were not started, if the run ends with the last slot of
+    /// the load. Call this only after all threads have ended.
     pub(crate) fn not_started(&self, granted: u64) -> u64 {
         // Relaxed: as in `refuse`; the caller has joined the threads, so it knows what they did.
         let [decided, refused] = [self.decided.as_ref(), Some(&self.refused)]

@@ -1,4 +1,4 @@
-//! The part of the schedule that is run and recorded, and its end.
+//! Defines which part of the schedule is started and recorded, and when the run ends.
 
 use super::length::{Counted, RunLength, Spacing};
 use super::slots::Slots;
@@ -18,17 +18,18 @@ pub(crate) struct RunSpan {
     pacer: Pacer,
     /// When the schedule starts.
     pub(crate) start: Nanos,
-    /// The wall clock's time at the start, read when the span is made.
+    /// The wall-clock time at the start. It is read when the span is created.
     pub(crate) began: SystemTime,
-    /// Slots before this belong to the warm-up.
+    /// The end of the warm-up. Slots before this time belong to the warm-up.
     pub(crate) recorded_from: Nanos,
-    /// The end unless the run ends earlier, in nanoseconds. Another load may move it: see `follow`.
+    /// The planned end in nanoseconds; the run can end earlier. A change of the load may move the planned end: see
+    /// `follow`.
     planned_end: AtomicU64,
-    /// The end at the latest, whatever the load is.
+    /// The latest possible end, for any load.
     latest: Nanos,
     length: RunLength,
     slots: Slots,
-    /// How much of the load was due before the recorded part, once that has begun.
+    /// The amount of load that was due before the recorded part. Set after the recorded part has begun.
     warm_up: OnceLock<AskedLoad>,
     ended: OnceLock<RunEnd>,
     messages: Sender<Message>,
@@ -37,18 +38,19 @@ pub(crate) struct RunSpan {
 /// The decision about a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// Start it and record it.
+    /// Start the slot and record it.
     Recorded,
-    /// Start it and record nothing.
+    /// Start the slot without recording it.
     WarmUp,
-    /// It was due in the run, which has ended meanwhile. Count it.
+    /// Count the slot as unstarted: it was due before the end of the run, but the run has ended.
     Unstarted,
-    /// It is not to be recorded, as the run has ended or has its number of slots. Don't start or count it.
+    /// Neither start nor count the slot: it was due after the end of the run, or the run already has its number of
+    /// slots.
     Over,
 }
 
 impl RunSpan {
-    /// A span of `length` from `start` on. When the last recorded slot has been admitted,
+    /// Creates a span of `length` that begins at `start`. When the last recorded slot has been admitted,
     /// [`Message::LastSlot`] is sent.
     pub(crate) fn new(
         pacer: &Pacer,
@@ -76,12 +78,12 @@ impl RunSpan {
         &self.length
     }
 
-    /// When a slot that was granted should start: in a closed loop whenever it is taken.
+    /// Returns the intended start of a granted slot. In a closed loop, this is the time at which the slot is taken.
     pub(crate) fn intended_start(&self, grant: Grant, now: Nanos) -> Nanos {
         if self.length.is_closed { now } else { grant.intended_start() }
     }
 
-    /// How much of the load was due before a moment, or before the end of the run if that comes first.
+    /// Returns the amount of load that was due before `moment`, or before the end of the run if the end comes first.
     pub(crate) fn asked(&self, moment: Nanos) -> AskedLoad {
         let AskedLoad { slots, count } = self.asked_by_pacer(moment);
         let most = self.length.most.zip(self.warm_up());
@@ -89,9 +91,10 @@ impl RunSpan {
         AskedLoad { slots, count: most.map_or(count, |most| count.min(most)) }
     }
 
-    /// The same, as the pacer counts it: the mean count of random slots can be ahead of the slots. Before the last
-    /// change of the load, it is the count at that change: the pacer has no earlier one. A run never requires more than
-    /// its slots, so this does no harm.
+    /// Returns the same amount as counted by the pacer. For random slots, the mean count can exceed the number of slots
+    /// that were due. For a moment before the last change of the load, the pacer returns the count at that change,
+    /// because it keeps no earlier count. Neither matters, because a run never requests more than its maximum number of
+    /// slots.
     fn asked_by_pacer(&self, moment: Nanos) -> AskedLoad {
         let (pacer, before) = (&self.pacer, moment.min(self.end()));
         let asked =
@@ -100,51 +103,53 @@ impl RunSpan {
         ended.map_or_else(asked, |ended| ended.asked)
     }
 
-    /// The whole load, all of whose slots have come by `moment`.
+    /// Returns the amount of the whole load. All of its slots must have been due by `moment`.
     fn asked_in_all(&self, moment: Nanos) -> AskedLoad {
         let slots = self.pacer.asked_before(moment + Duration::from_nanos(1));
         in_all(slots, self.warm_up().unwrap_or_default())
     }
 
-    /// How much of the load was due before the recorded part, once that has begun. Call this before each change of the
-    /// load; afterwards the earlier count is lost.
+    /// Returns the amount of load that was due before the recorded part, or `None` if that part has not begun. Must be
+    /// called before each change of the load, because the pacer then drops the earlier count.
     pub(crate) fn warm_up(&self) -> Option<AskedLoad> {
         let has_begun = || self.pacer.now() >= self.recorded_from;
         let asked = || *self.warm_up.get_or_init(|| self.asked_in_warm_up());
         self.warm_up.get().copied().or_else(|| has_begun().then(asked))
     }
 
-    /// A pause in the warm-up moves slots of it into the recorded part. With a number of requests they stay warm-up.
+    /// Returns the amount of load in the warm-up. A pause in the warm-up delays some of its slots until the recorded
+    /// part. With a fixed number of requests, these slots still count as warm-up.
     fn asked_in_warm_up(&self) -> AskedLoad {
         let asked = self.asked_by_pacer(self.recorded_from);
         let planned = self.length.counted.map_or(asked.slots, |counted| counted.warm_up);
         in_all(planned, asked)
     }
 
-    /// The end of the run. No slot that is intended at it or later is started, and none is started at it or later.
+    /// Returns the end of the run. No slot with an intended start at or after the end is started, and no slot starts at
+    /// or after the end.
     pub(crate) fn end(&self) -> Nanos {
         self.ended.get().map_or_else(|| self.planned_end(), |ended| ended.at)
     }
 
-    /// Whether the run ends by itself.
+    /// Returns whether the run ends without a request to stop.
     pub(crate) fn has_end(&self) -> bool {
         self.planned_end() < Nanos::MAX || self.slots.are_limited()
     }
 
-    /// Whether all slots of a load have come that has a known number of them.
+    /// Returns whether all slots have been due. False if the number of slots is unknown.
     pub(crate) fn has_come(&self) -> bool {
         let come = || self.pacer.asked_before(self.pacer.now());
         self.length.most.is_some_and(|most| come() >= most)
     }
 
-    /// Whether a change of the load comes too late for all of its slots.
+    /// Returns whether no slot is left that a change of the load could still move.
     pub(crate) fn has_no_slot_left(&self) -> bool {
         // Slots that workers wait for have been taken, and a change of the rate still moves them.
         let are_decided = || self.is_load_over(self.slots.decided());
         self.length.counted.map_or_else(|| self.pacer.is_finished(), |_| are_decided())
     }
 
-    /// Whether the load is in a warm-up whose number of slots is fixed.
+    /// Returns whether the load is in a warm-up whose number of slots is fixed.
     pub(crate) fn has_fixed_warm_up(&self) -> bool {
         self.length.counted.is_some() && self.pacer.now() < self.recorded_from
     }
@@ -154,8 +159,8 @@ impl RunSpan {
         Nanos::from_nanos(self.planned_end.load(Ordering::Relaxed))
     }
 
-    /// Moves the planned end to that of a load that begins `now` and has this length, or to `latest` if that comes
-    /// first. If neither that load nor the run's length has an end, the run's planned end stays.
+    /// Moves the planned end to the end of a load that begins `now` and has this length, or to `latest` if `latest`
+    /// comes first. If neither the load nor the length of the run is limited, the planned end does not change.
     pub(crate) fn follow(&self, now: Nanos, length: Option<Duration>) {
         let load = length.map_or(Nanos::MAX, |length| now + length);
         let end = load.min(self.latest).max(self.recorded_from);
@@ -165,8 +170,8 @@ impl RunSpan {
         }
     }
 
-    /// Decides about a slot, given by its number and its intended start, at `now`. Deciding about the last slot ends the
-    /// run, if it ends with the load or with a number of requests.
+    /// Decides at `now` about a slot, given by its number and its intended start. If the run ends with the load or
+    /// after a fixed number of requests, the decision about the last slot ends the run.
     pub(crate) fn admit(&self, (number, intended_start): (u64, Nanos), now: Nanos) -> Admission {
         let admission = self.judge(number, intended_start, now);
         if matches!(admission, Admission::Unstarted | Admission::Over) {
@@ -178,21 +183,22 @@ impl RunSpan {
         admission
     }
 
-    /// How many slots the pacer has granted that were not started, of a load that ends the run. To be
-    /// asked when all threads are gone.
+    /// Returns how many slots the pacer has granted that were not started, if the end of the load ends the run. Call
+    /// this only after all threads have ended.
     pub(crate) fn not_started(&self) -> u64 {
         self.slots.not_started(self.pacer.ledger().granted)
     }
 
-    /// Ends the run if it ends with the load or with a number of requests, and all their slots were decided about.
-    /// Until then a slot can come back and be granted again.
+    /// Ends the run if it ends with the load or after a fixed number of requests, and if all its slots were decided
+    /// about. Before that, a slot can be given back and granted again.
     pub(crate) fn end_if_over(&self) {
         if self.is_load_over(self.slots.decided()) {
             self.end_with_load(self.pacer.now());
         }
     }
 
-    /// Whether no slot is left after `decided` slots, if the run ends with the last one.
+    /// Returns whether no slot is left after decisions about `decided` slots. False if the last slot does not end the
+    /// run.
     fn is_load_over(&self, decided: Option<u64>) -> bool {
         let Some(decided) = decided else { return false };
         if let Some(counted) = self.length.counted
@@ -216,7 +222,8 @@ impl RunSpan {
         let _ = self.messages.send(Message::LastSlot);
     }
 
-    /// The time that belongs to the last slot of the load: N slots take N intervals, where these are equal.
+    /// Returns the interval after the last slot of the load. If all intervals are equal, N slots take N intervals;
+    /// otherwise the last interval is zero.
     fn last_interval(&self) -> Duration {
         let interval = || Duration::from_secs_f64(self.pacer.rate().interval_ns() * 1e-9);
         if self.length.is_steady { interval() } else { Duration::ZERO }
@@ -245,9 +252,9 @@ impl RunSpan {
         }
     }
 
-    /// The recorded slots that were due before the end of the run and have not started, in batches: see
-    /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all of them. It is called
-    /// twice, because a slot that a worker waited for when the run ended is given back a little later.
+    /// Returns the recorded slots that were due before the end of the run and have not started, in batches: see
+    /// [`Pacer::unstarted`]. Leaves out the batches in `known`, then replaces `known` with all batches. This is called
+    /// twice, because a slot that a worker waited for when the run ended is given back only after the end.
     pub(crate) fn unstarted(&self, known: &mut Vec<(Nanos, u64)>) -> Vec<(Nanos, u64)> {
         let mut all = self.pacer.unstarted(self.recorded_from..self.end());
         self.leave_warm_up_out(&mut all);
@@ -256,7 +263,8 @@ impl RunSpan {
         left
     }
 
-    /// Leaves those of these first slots out that are warm-up, although a late policy has moved them beyond its end.
+    /// Removes the slots of the warm-up from these batches. A late policy may have moved them beyond the end of the
+    /// warm-up.
     fn leave_warm_up_out(&self, batches: &mut Vec<(Nanos, u64)>) {
         let Some(Counted { warm_up, .. }) = self.length.counted else { return };
         let Ledger { granted, skipped, backlog_slots, .. } = self.pacer.ledger();
@@ -270,13 +278,12 @@ impl RunSpan {
         });
     }
 
-    /// Ends the run at `at`, which is capped at the end that was planned. Only the first call
-    /// counts.
+    /// Ends the run at `at`, or at the planned end if that is earlier. Only the first call has an effect.
     pub(crate) fn end_run(&self, at: Nanos) -> RunEnd {
         self.end_at(at, None)
     }
 
-    /// `load_end` is the end of the load, if all its slots have come.
+    /// Ends the run at `at`. `load_end` is the end of the load, if all its slots have been due.
     fn end_at(&self, at: Nanos, load_end: Option<Nanos>) -> RunEnd {
         let planned = self.planned_end();
         let load_end = load_end.filter(|_| at <= planned);
@@ -304,14 +311,15 @@ impl RunSpan {
     }
 }
 
-/// All slots of a load. Those after the warm-up count as whole ones, wherever in an interval the warm-up ended.
+/// Returns the amount of load with this number of slots. Each slot after the warm-up counts as a whole slot, even if
+/// the warm-up ended within an interval.
 fn in_all(slots: u64, warm_up: AskedLoad) -> AskedLoad {
     let recorded = slots.saturating_sub(warm_up.slots);
     AskedLoad { slots, count: warm_up.count + human::float(recorded) }
 }
 
-/// The slots of `all` that are not among `known`, in batches. Only their number is certain. Batches of `all` may be cut
-/// elsewhere than those of `known`: then the due time of a new slot may be up to a batch off.
+/// Returns the slots of `all` that are not in `known`, in batches. Their number is exact. If the batches of `all` and
+/// `known` have different boundaries, the due time of a slot may be wrong by up to the length of a batch.
 fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     let count = |batches: &[(Nanos, u64)]| batches.iter().map(|(_, slots)| slots).sum::<u64>();
     let mut missing = count(all).saturating_sub(count(known));
@@ -330,8 +338,8 @@ fn beyond(all: &[(Nanos, u64)], known: &[(Nanos, u64)]) -> Vec<(Nanos, u64)> {
     left
 }
 
-/// The ledger without the slots that have fallen due since the end, which came `end` after the start. If the run was
-/// paused, less is left out, by the length of the pauses.
+/// Returns the ledger without the slots that have fallen due since the end of the run, which was `end` after the start.
+/// If the run was paused, the time that is left out is shorter by the length of the pauses.
 fn ledger_at_end(end: Duration, ledger: Ledger) -> Ledger {
     let mut ended = ledger;
     let behind = ledger.elapsed.saturating_sub(end).min(ledger.backlog);

@@ -1,4 +1,5 @@
-//! Targets that misbehave: nothing is lost from the account, and the verdict names the culprit.
+//! Tests runs against misbehaving targets: every slot is counted, and the verdict names the side that caused the
+//! lateness.
 
 mod blocking;
 mod closed;
@@ -36,7 +37,7 @@ use tokio::time::sleep;
 /// A load of 100 slots.
 const LOAD: &str = "--rate 200/s --duration 500ms --threads 1";
 
-/// The same load, of which all slots start, however late.
+/// Options that make all 100 slots start, even if they are late.
 const WHOLE: &str = "--duration 1h --requests 100";
 
 #[derive(Debug, Parser)]
@@ -46,7 +47,7 @@ struct CommandLine {
     run: RunArgs,
 }
 
-/// A run that is set up, and its target.
+/// The setup of a run, and its target.
 struct Loaded<T> {
     setup: Setup,
     target: Arc<T>,
@@ -66,7 +67,7 @@ impl<T> Debug for Loaded<T> {
     }
 }
 
-/// Sets a run up that loads `target`.
+/// Creates the setup of a run that loads `target`.
 fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Loaded<T>> {
     let words = ["test"].into_iter().chain(LOAD.split(' ')).chain(options.split_whitespace());
     let (args, target) = (CommandLine::try_parse_from(words)?.run, Arc::new(target));
@@ -75,13 +76,13 @@ fn set_up<T: Backend>(target: T, options: &str) -> anyhow::Result<Loaded<T>> {
     Ok(Loaded { setup, target })
 }
 
-/// Runs what is set up to its end.
+/// Performs the run to its end.
 fn run_with(setup: &Setup, sender: &Sender<Message>, messages: &Receiver<Message>) -> Summary {
     let ran = perform(setup, None, Outputs::only(Live::Nowhere), sender, messages);
     ran.unwrap().summary
 }
 
-/// Runs what is set up to its end. All of the load is in the account.
+/// Performs the run to its end, and checks that all 100 slots are counted.
 fn run(setup: &Setup) -> Summary {
     let (sender, messages) = mpsc::channel();
     let summary = run_with(setup, &sender, &messages);
@@ -90,7 +91,7 @@ fn run(setup: &Setup) -> Summary {
     summary
 }
 
-/// Runs what is set up until four calls have `begun`, and gives them up: they are in the account.
+/// Performs the run until four calls have `begun`, and gives these calls up. Checks that they are counted.
 fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     let (sender, messages) = mpsc::channel();
     let stop = sender.clone();
@@ -105,25 +106,26 @@ fn run_until_hung(setup: &Setup, begun: Receiver<()>) {
     assert_eq!((summary.stats.started(), summary.stats.unfinished), (4, 4));
 }
 
-/// Everything that was started has an end, and everything that was due has a response time.
+/// Checks that each started operation has ended, and that each slot that was due has a response time.
 fn balance(stats: &OperationStats) {
     let ended = stats.completed() + stats.failed() + stats.unfinished;
     assert_eq!((stats.started(), stats.response.len()), (ended, stats.due()), "{stats:?}");
 }
 
-/// How many calls failed, by kind.
+/// Returns the number of failed calls of each kind.
 fn failures(summary: &Summary) -> Vec<(String, u64)> {
     summary.stats.failures.iter().map(|(kind, count)| (kind.to_string(), *count)).collect()
 }
 
-/// The failures of this kind: an empty list if the count is zero, as on a machine that stalls for the whole load.
+/// Returns the expected failures of this kind. The list is empty if the count is zero, as it can be on a machine that
+/// stalls for the whole load.
 fn of_kind(kind: &str, count: u64) -> Vec<(String, u64)> {
     if count == 0 { Vec::new() } else { vec![(kind.to_owned(), count)] }
 }
 
 type Called = Pin<Box<dyn Future<Output = Result<Done, Failure>> + Send>>;
 
-/// The result of a call or an opening with this number.
+/// Returns the result of the call or the opening with this number.
 type Becomes<T> = Box<dyn Fn(u64) -> T + Send + Sync>;
 
 /// A target whose results a test chooses, with calls of this type. All asynchronous targets have one type, and so do
@@ -134,7 +136,7 @@ struct Told<C> {
     /// The result of the call for each slot.
     call: Becomes<C>,
     opened: AtomicU64,
-    /// The slots of all calls, and the sessions and threads that they were on.
+    /// The slot, the session and the thread of each call.
     calls: Mutex<Vec<(u64, usize, ThreadId)>>,
 }
 
@@ -190,8 +192,7 @@ impl<C> Told<C> {
         (self.call)(slot.number())
     }
 
-    /// How often it was opened, and how many calls there were. There was one for each slot that was
-    /// started on a session, and for no slot two.
+    /// Returns the number of openings and the number of calls. Checks that no slot had two calls.
     fn seen(&self) -> (u64, u64) {
         let calls = self.calls.lock().unwrap();
         let slots: BTreeSet<_> = calls.iter().map(|(slot, ..)| slot).collect();
@@ -201,12 +202,12 @@ impl<C> Told<C> {
     }
 }
 
-/// Refuses these openings.
+/// Makes these openings fail.
 fn refuses(which: Range<u64>) -> impl Fn(u64) -> Result<(), Failure> {
     move |n| if which.contains(&n) { Err(Failure::new("refused")) } else { Ok(()) }
 }
 
-/// An opening that holds its thread until the other end of the channel is dropped.
+/// Returns an opening that holds its thread until the other end of the channel is dropped.
 fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + Sync {
     let ends = Mutex::new(ends);
     move || {
@@ -215,8 +216,8 @@ fn hangs_until(ends: Receiver<()>) -> impl Fn() -> Result<(), Failure> + Send + 
     }
 }
 
-/// An opening that hangs until the first call is made, and what becomes of two calls that need each other: so
-/// they are not made by the same thread.
+/// Returns an opening that hangs until the first call is made, and a call. The first two calls wait for each other, so
+/// they succeed only if different threads make them.
 fn that_need_each_other() -> (
     impl Fn() -> Result<(), Failure> + Send + Sync,
     impl Fn(u64) -> Result<Done, Failure> + Send + Sync,
@@ -252,8 +253,8 @@ fn slow(_: u64) -> Called {
     })
 }
 
-/// A call that takes longer than the load: the slots after it wait for nothing else, however fast the machine
-/// is.
+/// Returns a call that takes longer than the load. Slots after it therefore wait only for this call, even on a fast
+/// machine.
 fn outlasts(_: u64) -> Called {
     Box::pin(async {
         sleep(Duration::from_secs(1)).await;
@@ -261,7 +262,7 @@ fn outlasts(_: u64) -> Called {
     })
 }
 
-/// The verdict that names the target, if the machine did not stall.
+/// Returns the verdict that the lateness requires: the one that names the target, unless the machine stalled.
 fn behind(summary: &Summary) -> Verdict {
     let Lateness { target, generator, queued, .. } = summary.stats.lateness;
     match (target >= 2.0 * generator, generator >= 2.0 * target) {
@@ -295,7 +296,7 @@ fn a_target_that_hangs_or_panics_before_the_load_is_not_there() {
     assert_eq!(told(panics), "no answer from test: panic: no door");
 }
 
-/// Whichever of its slots would be due at once.
+/// The test includes a run whose first slots, those of the warm-up, are due at once.
 #[test]
 fn a_run_that_is_stopped_before_it_begins_starts_nothing_and_says_so() {
     for (options, told) in [("", "it began"), ("--warmup 100ms", "its warm-up was over")] {
@@ -350,7 +351,7 @@ fn calls_that_hang_when_the_run_is_given_up_are_unfinished() {
     assert_eq!(setup.target.seen(), (5, 4));
 }
 
-/// On one thread, on which three others are in flight, or on a thread of its own.
+/// The call that never yields is on a thread with three other calls in flight, or on a thread of its own.
 #[test]
 fn calls_that_never_yield_when_the_run_is_given_up_are_unfinished() {
     for threads in [1, 4] {
@@ -447,7 +448,7 @@ fn a_failure_keeps_its_session() {
     assert_eq!(summary.verdict, Verdict::TargetFailing);
 }
 
-/// The other sessions of its thread wait for the thread, which is the generator's. No timeout can end it.
+/// The other sessions of the thread wait for the thread, which belongs to the generator. No timeout can end the call.
 #[test]
 fn a_call_that_blocks_its_thread_makes_the_generator_late() {
     let blocks = |_| -> Called {

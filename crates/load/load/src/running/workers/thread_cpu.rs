@@ -6,19 +6,19 @@ use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The CPU time of the calling thread so far. Zero where the system does not report it.
+/// Returns the CPU time that the calling thread has used so far, or zero if the system does not report it.
 pub(crate) fn of_this_thread() -> CpuTime {
     read("/proc/thread-self/schedstat").unwrap_or_default()
 }
 
-/// The load threads, by the numbers that the system gives them.
+/// The load threads, each with its thread ID.
 #[derive(Debug, Default)]
 pub(crate) struct LoadThreads(Mutex<Vec<Thread>>);
 
 #[derive(Debug)]
 struct Thread {
     id: u32,
-    /// The time at the last reading, which is kept when the thread has ended.
+    /// The CPU time at the last reading. It is kept after the thread has ended.
     time: CpuTime,
 }
 
@@ -32,7 +32,8 @@ impl LoadThreads {
         }
     }
 
-    /// Notes what the calling thread has had. To be done before it ends: then the system forgets it.
+    /// Records the CPU time of the calling thread. The thread must call this before it ends, because the system does
+    /// not report the time of a thread that has ended.
     pub(crate) fn end_current(&self) {
         #[cfg(target_os = "linux")]
         {
@@ -44,7 +45,7 @@ impl LoadThreads {
         }
     }
 
-    /// The CPU time of each of them so far. Empty where the system does not report it.
+    /// Returns the CPU time of each load thread so far. Empty if the system does not report it.
     pub(crate) fn times(&self) -> Vec<CpuTime> {
         let mut threads = self.threads();
         for thread in threads.iter_mut() {
@@ -60,14 +61,14 @@ impl LoadThreads {
     }
 }
 
-/// The time in the file at `path`. A load thread reads it with each beat, so it allocates nothing.
+/// Reads the CPU time from the file at `path`. This allocates no memory, because load threads call it every 10 ms.
 fn read(path: &str) -> Option<CpuTime> {
     let mut text = [0; 64];
     let length = File::open(path).ok()?.read(&mut text).ok()?;
     parse_schedstat(str::from_utf8(&text[..length]).ok()?)
 }
 
-/// `ON_CPU IN_QUEUE SLICES`, the first two in nanoseconds.
+/// Parses `ON_CPU IN_QUEUE SLICES`. The first two numbers are times in nanoseconds.
 fn parse_schedstat(text: &str) -> Option<CpuTime> {
     let mut fields = text.split_whitespace().map(|field| field.parse().ok());
     let [had, queued] = [fields.next()??, fields.next()??].map(Duration::from_nanos);

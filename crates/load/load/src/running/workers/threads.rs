@@ -1,4 +1,4 @@
-//! The load threads: a runtime of its own for each, and no work that moves between them.
+//! Starts and monitors the load threads. Each thread has a runtime of its own, and tasks do not move between threads.
 
 use super::any_backend::{AnyBackend, Work};
 use super::blocking;
@@ -20,29 +20,29 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time;
 
-/// How many connections a thread opens at the same time.
+/// The maximum number of connections that a thread opens at the same time.
 const AT_ONCE: usize = 64;
 
-/// This many sessions keep a thread awake.
+/// With fewer sessions than this, threads sleep most of the time.
 const FEW: usize = 8;
 
-/// How often to check whether threads have ended.
+/// The interval at which to check whether threads have ended.
 pub(crate) const GLANCE: Duration = Duration::from_millis(10);
 
-/// Threads that are at work, or ready for it.
+/// The load threads of a run.
 #[derive(Debug)]
 pub(crate) struct Threads(Vec<Thread>);
 
 #[derive(Debug)]
 struct Thread {
     handle: JoinHandle<anyhow::Result<()>>,
-    /// `None` if it makes no calls, but monitors those that do.
+    /// `None` if the thread makes no calls, but monitors the threads that do.
     recorder: Option<Arc<Recorder>>,
 }
 
-/// Spreads sessions over threads. By default there is a thread for each core. If the target runs on this machine as
-/// well, half of the cores are left to it. There are no more threads than a load of `hz` calls per second needs: with
-/// fewer threads, each wakes less often for the same calls. A session whose calls block has a thread of its own.
+/// Spreads sessions over threads. By default there is one thread per core. If the target runs on this machine too, half
+/// of the cores are left to the target. There are no more threads than a load of `hz` calls per second needs, because
+/// with fewer threads there are fewer wake-ups for the same calls. A session whose calls block has a thread of its own.
 pub(crate) fn sessions(
     target: &Arc<dyn AnyBackend>,
     sessions: u32,
@@ -59,27 +59,27 @@ pub(crate) fn sessions(
     spread(sessions, threads.map_or(own.min(needed), usize::from).min(sessions))
 }
 
-/// How many threads there are on `cores` that the target uses as well. A few sessions sleep most of the time; with more
-/// threads, the cores are awake more often.
+/// Returns the number of threads on `cores` cores that the target uses too. With few sessions, there is one thread per
+/// core, because the threads sleep most of the time and more threads keep the cores awake.
 fn beside_target(cores: usize, sessions: usize) -> usize {
     if sessions < FEW { cores } else { (cores / 2).max(1) }
 }
 
-/// How many threads `hz` calls per second need, if one makes `each` calls per second.
+/// Returns the number of threads for `hz` calls per second, if one thread makes `each` calls per second.
 fn needed(hz: f64, each: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let threads = (hz / each).ceil() as usize;
     threads.max(1)
 }
 
-/// `connections`, spread over `threads`.
+/// Spreads `connections` over `threads`. Returns the number of connections of each thread.
 fn spread(connections: usize, threads: usize) -> Vec<usize> {
     (0..threads).map(|i| (connections + i) / threads).collect()
 }
 
 impl Threads {
-    /// Starts a thread for each number of `connections`, or one that looks after them all if calls block.
-    /// Each is counted as ready when its connections are open.
+    /// Starts one thread for each number in `connections`. If calls block, starts one thread per session and a thread
+    /// that monitors them. A thread is counted as ready when its connections are open.
     pub(crate) fn start(
         target: &Arc<dyn AnyBackend>,
         shared: &Arc<RunShared>,
@@ -105,33 +105,33 @@ impl Threads {
         Ok(threads)
     }
 
-    /// How many there are.
+    /// Returns the number of threads.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether one has ended.
+    /// Returns whether any thread has ended.
     pub(crate) fn have_ended(&self) -> bool {
         self.0.iter().any(|thread| thread.handle.is_finished())
     }
 
-    /// Whether any may have calls in flight: one whose sessions are open, and that has not ended.
+    /// Returns whether any thread may have calls in flight: it has not ended, and its sessions are open.
     pub(crate) fn are_at_work(&self) -> bool {
         self.0.iter().any(|thread| !thread.handle.is_finished() && !thread.is_opening())
     }
 
-    /// How many can't open their sessions: they have been stuck for longer than `timeout`.
+    /// Returns the number of threads that have been stuck for longer than `timeout` while opening their sessions.
     pub(crate) fn held(&self, timeout: Duration) -> usize {
         self.0.iter().filter(|thread| thread.is_opening() && thread.is_stuck(timeout)).count()
     }
 
-    /// How many are stuck in a call.
+    /// Returns the number of threads that are stuck in a call.
     pub(crate) fn stuck(&self) -> usize {
         self.0.iter().filter(|thread| thread.is_stuck(Duration::ZERO)).count()
     }
 
-    /// Joins the threads that have ended, and returns the first error; the others are left running. A thread's panic
-    /// continues here.
+    /// Joins the threads that have ended, and returns the first error. The other threads are left running. If a joined
+    /// thread has panicked, the panic continues in the caller.
     pub(crate) fn join(self) -> anyhow::Result<()> {
         let handles = self.0.into_iter().map(|thread| thread.handle);
         handles.filter(JoinHandle::is_finished).try_for_each(|thread| {
@@ -156,9 +156,9 @@ struct ThreadLoad {
     target: Arc<dyn AnyBackend>,
     shared: Arc<RunShared>,
     index: usize,
-    /// The number of its first connection.
+    /// The number of the thread's first connection.
     first: usize,
-    /// How many connections it has.
+    /// The number of the thread's connections.
     count: usize,
 }
 
@@ -178,8 +178,8 @@ impl ThreadLoad {
     }
 
     /// Sends requests until there are no more slots and all responses have arrived, or until they are given up.
-    /// Requests in flight are dropped with the runtime then, and count as unfinished. A thread that is stuck in a call
-    /// does not notice, and is left running.
+    /// Requests that are given up are dropped with the runtime, and count as unfinished. A thread that is stuck in a
+    /// call does not react, and is left running.
     fn run(self, runtime: &Runtime) -> anyhow::Result<()> {
         self.shared.threads.add_current();
         let mut give_up = self.shared.give_up.subscribe();
@@ -194,7 +194,7 @@ impl ThreadLoad {
         worked
     }
 
-    /// Wakes the thread, so that it is noticed if it can't be woken.
+    /// Wakes the thread regularly and records each wake-up, so that a stuck thread can be recognised.
     async fn beat(&self) -> Infallible {
         loop {
             self.shared.recorders[self.index].beat(thread_cpu::of_this_thread());
@@ -214,7 +214,7 @@ impl ThreadLoad {
         Ok(())
     }
 
-    /// Makes the workers, and opens their connections.
+    /// Creates the workers, and opens their connections.
     async fn prepare(&self, line: &AsyncPacer) -> Vec<Box<dyn Work>> {
         let openings = Arc::new(Semaphore::new(AT_ONCE));
         let mut tasks = JoinSet::new();
@@ -237,7 +237,8 @@ impl ThreadLoad {
     }
 }
 
-/// The result of a task, unless it was cancelled. Its panic continues here.
+/// Returns the result of a task, or `None` if the task was cancelled. If the task has panicked, the panic continues in
+/// the caller.
 fn or_panic<T>(task: Result<T, JoinError>) -> Option<T> {
     task.map_err(|error| error.try_into_panic().map(panic::resume_unwind)).ok()
 }

@@ -1,4 +1,4 @@
-//! A worker: a task that takes a slot, makes a call and records it, until there are no more slots.
+//! Implements workers: tasks that take a slot, make a call and record it, until there are no more slots.
 
 use super::backoff;
 use super::guarded::Guarded;
@@ -24,20 +24,20 @@ pub(crate) struct Worker<T: Backend> {
     target: Arc<T>,
     /// The state that all workers share.
     shared: Arc<RunShared>,
-    /// The record of its thread.
+    /// The recorder of the worker's thread.
     recorder: Arc<Recorder>,
-    /// The line of its thread.
+    /// The async pacer of the worker's thread.
     line: AsyncPacer,
-    /// Its number.
+    /// The worker's number.
     index: usize,
-    /// None if it has to be opened.
+    /// The session, or `None` if it must be opened.
     session: Option<T::Session>,
     /// Applies the timeout to calls.
     guarded: Guarded,
 }
 
 impl<T: Backend> Worker<T> {
-    /// A worker whose session is not open yet.
+    /// Creates a worker whose session is not open yet.
     pub(crate) fn new(
         target: Arc<T>,
         shared: &Arc<RunShared>,
@@ -56,8 +56,8 @@ impl<T: Backend> Worker<T> {
         }
     }
 
-    /// Opens the session, which no slot could have since `opening`. If it cannot be opened now, the first
-    /// call tries again.
+    /// Opens the session. `opening` marks the time since which the session has been opening, so that no slot could use
+    /// it. If the session cannot be opened now, it is tried again for the first call.
     pub(crate) async fn prepare(&mut self, opening: Start) {
         for set_up in self.open().await.unwrap_or_default() {
             self.recorder.set_up(set_up);
@@ -65,8 +65,8 @@ impl<T: Backend> Worker<T> {
         self.recorder.opened(opening);
     }
 
-    /// Works from the schedule's start until there are no more slots. A worker has a slot only
-    /// while it makes the call for it: with a call in flight, it keeps none from the others.
+    /// Processes slots from the schedule's start until there are no more. A worker takes one slot at a time, so a
+    /// worker with a call in flight does not withhold other slots from other workers.
     pub(crate) async fn work(&mut self) {
         let (shared, recorder) = (Arc::clone(&self.shared), Arc::clone(&self.recorder));
         let span = shared.span.wait().await;
@@ -131,7 +131,7 @@ impl<T: Backend> Worker<T> {
         Answer { held, ..answer(sent, set_up, called) }
     }
 
-    /// Opens the session. How long that took, in its parts.
+    /// Opens the session. Returns how long it took to open each part of it.
     async fn open(&mut self) -> Result<Vec<SetUp>, Failure> {
         let begin = self.shared.pacer.now();
         let opened = self.guarded.run(|| self.target.connect(self.index)).await;
@@ -145,7 +145,8 @@ impl<T: Backend> Worker<T> {
     }
 }
 
-/// Takes a slot. Returns the time as well: `clock`, a reading of the clock just before, if there was no wait for the slot.
+/// Takes a slot. Also returns the current time. If there was no wait for the slot, this is `clock`, which was read just
+/// before.
 async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, Nanos), Refused> {
     let mut acquired = pin!(line.acquire());
     let acquired = poll_fn(|cx| {
@@ -158,7 +159,8 @@ async fn acquire(line: &AsyncPacer, mut clock: Option<Nanos>) -> Result<(Grant, 
     Ok((grant, now.max(grant.actual_start())))
 }
 
-/// The result of a call that was sent at `sent`, maybe on a session that was opened for it.
+/// Returns the result of a call that was sent at `sent`. If a session was opened for the call, `set_up` is its setup
+/// time.
 pub(super) fn answer(sent: Nanos, set_up: Option<SetUp>, called: Result<Done, Failure>) -> Answer {
     let answer = Answer::new(sent, called);
     let details = Details { set_up: answer.details.set_up.or(set_up), ..answer.details };

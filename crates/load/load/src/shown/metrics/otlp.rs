@@ -16,7 +16,7 @@ use prost::Message;
 use std::process;
 use std::time::SystemTime;
 
-/// The run that the metrics belong to.
+/// The run to which the metrics belong.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// The start of counting, in nanoseconds since 1970.
@@ -112,7 +112,7 @@ fn counter(point: &Point<u64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsInt(i64::try_from(point.value).unwrap_or(i64::MAX)), span)
 }
 
-/// A gauge has no start time.
+/// Encodes a gauge, which has no start time.
 fn gauge(point: &Point<f64>, span: Span) -> NumberDataPoint {
     number(point, Number::AsDouble(point.value), Span { start: 0, ..span })
 }

@@ -30,7 +30,7 @@ impl Format {
         if open > 0.0 && open >= plain { Format::OpenMetrics } else { Format::Plain }
     }
 
-    /// The value of the `Content-Type` header.
+    /// Returns the value of the `Content-Type` header.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Format::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -64,7 +64,7 @@ impl Range {
     }
 }
 
-/// All metrics of a run.
+/// Returns all metrics of a run as text.
 pub(crate) fn exposition(snapshot: Option<&Snapshot>, format: Format) -> String {
     let mut text = head("nanopace_build", "info", "The program that tells this", None, format);
     let version = ("version", env!("CARGO_PKG_VERSION").to_owned());
@@ -95,8 +95,8 @@ fn written(family: &Family<'_>, format: Format) -> String {
     head(&name, kind, family.help, unit, format) + &samples
 }
 
-/// The lines before the samples. In the plain format there are no units and no infos, and a counter has the name of
-/// its samples.
+/// Returns the lines before the samples of a metric. The plain format has neither units nor infos, and gives a counter
+/// the name of its samples.
 fn head(name: &str, kind: &str, help: &str, unit: Option<&str>, format: Format) -> String {
     let (name, kind) = match (format, kind) {
         (Format::Plain, "counter") => (format!("{name}_total"), kind),
@@ -123,7 +123,8 @@ fn sample(name: &str, labels: &[Label], value: impl Display) -> String {
     format!("{name}{labels} {value}\n")
 }
 
-/// A bucket counts the times up to its bound, so it contains all buckets before it.
+/// Writes the buckets, the sum and the count of a histogram. The count of a bucket includes all times up to its bound,
+/// and therefore those of all buckets before it.
 fn histogram(name: &str, point: &Point<&Buckets>) -> String {
     let times = point.value;
     let all: u64 = times.counts.iter().sum();

@@ -15,7 +15,7 @@ pub(crate) const POINTS: [(&str, f64, &str); 4] = [
     ("max", 1.0, "line d"),
 ];
 
-/// The kinds of times, with their charts and with their columns of the table.
+/// The kinds of times, with their charts and their columns in the table.
 pub(crate) const KINDS: [Kind; 3] = [
     Kind {
         id: "wait",

@@ -15,7 +15,8 @@ const ROUND: [f64; 11] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0
 /// The number of columns between two dots.
 const DISTANCE: u16 = 4;
 
-/// The first character of braille, and the bits of the dots in the left and right half of one, from the top.
+/// The first Braille character, and the bits of the dots in the left and right half of a Braille character, from the
+/// top.
 const BRAILLE: u32 = 0x2800;
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
@@ -56,7 +57,7 @@ impl Course<'_> {
     }
 }
 
-/// The times and the rates that a chart shows.
+/// The ranges of times and rates that a chart shows.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     from: f64,
@@ -104,12 +105,12 @@ impl Scale {
         Rect { height: area.height - 2, ..plot }
     }
 
-    /// The time at a part of the width.
+    /// Returns the time at a position, which is given as a share of the width.
     fn time(self, part: f64) -> f64 {
         self.from + (self.to - self.from) * part
     }
 
-    /// The row of a rate, counted from the top.
+    /// Returns the row of a rate, counted from the top.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a row")]
     fn row(self, hz: f64, rows: u16) -> u16 {
         let last = rows.saturating_sub(1);
@@ -121,7 +122,7 @@ fn span_at(spans: &[Span], at: f64) -> Option<&Span> {
     spans.iter().find(|span| at < span.to)
 }
 
-/// The line of the achieved rates: rows of characters that have 2 x 4 dots each.
+/// Draws the line of the achieved rates. Returns rows of characters with 2 x 4 dots each.
 fn achieved(spans: &[Span], scale: Scale, plot: Rect) -> Vec<String> {
     let mut rows = vec![vec![0; plot.width.into()]; plot.height.into()];
     let dots = 2 * plot.width;

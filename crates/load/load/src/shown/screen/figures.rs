@@ -12,7 +12,7 @@ pub(super) const ACHIEVED: Color = Color::DarkGreen;
 /// The colour of failures.
 pub(super) const BAD: Color = Color::DarkRed;
 
-/// Displays the phase, and a bar of the elapsed time.
+/// Displays the phase, and a progress bar for the elapsed time.
 #[derive(Debug)]
 pub(crate) struct Progress<'run>(pub(crate) &'run Snapshot);
 

@@ -23,12 +23,12 @@ pub(crate) fn wishes(picture: &Picture, width: u16) -> Wishes {
     }
 }
 
-/// The number of lines that a text takes, at most three.
+/// Returns the number of lines that a text needs, but at most three.
 fn lines(text: &str, width: u16) -> u16 {
     u16::try_from(wrapped(text, width).len()).unwrap_or(u16::MAX).clamp(1, 3)
 }
 
-/// The lines of a text, broken between words. Longer words than a line are broken anywhere.
+/// Breaks a text into lines between words. A word that is longer than a line is broken anywhere.
 fn wrapped(text: &str, width: u16) -> Vec<String> {
     let mut lines = Vec::<String>::new();
     for word in text.split_whitespace() {
@@ -69,7 +69,7 @@ pub(crate) fn draw_prompt(grid: &mut Grid, area: Rect, picture: &Picture) {
     }
 }
 
-/// The longest end of a text that has at most this width.
+/// Returns the longest end of a text that fits into this width.
 fn ending(text: &str, width: u16) -> String {
     let mut from = text.char_indices().map(|(index, _)| index).chain([text.len()]);
     let fitting = from.find(|&from| columns(&text[from..]) <= width);
@@ -94,7 +94,7 @@ impl Keys<'_> {
     }
 }
 
-/// The keys, with their actions if there is room.
+/// Returns the keys, with their actions if there is room.
 fn keys(width: u16) -> Vec<Text> {
     let label = |key: &'static str| plain(key).bold();
     let named = BINDINGS

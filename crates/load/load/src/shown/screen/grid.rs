@@ -7,15 +7,15 @@ use std::io::{self, Write};
 use std::iter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A text with a style.
+/// A string with a style.
 pub(super) type Text = StyledContent<String>;
 
-/// A text without a style, which the methods of `Stylize` add.
+/// Creates a string without a style. The methods of `Stylize` add a style.
 pub(super) fn plain(text: impl Into<String>) -> Text {
     StyledContent::new(ContentStyle::new(), text.into())
 }
 
-/// The number of columns that a text takes.
+/// Returns the number of columns that a string needs.
 pub(super) fn columns(text: &str) -> u16 {
     u16::try_from(text.width()).unwrap_or(u16::MAX)
 }
@@ -38,12 +38,12 @@ impl Rect {
         self.y + self.height
     }
 
-    /// Its rows, from the top.
+    /// Returns the rows of the rectangle, from the top.
     pub(super) fn rows(self) -> impl Iterator<Item = Rect> {
         (self.y..self.bottom()).map(move |y| Rect { y, height: 1, ..self })
     }
 
-    /// All except its first row.
+    /// Returns the rectangle without its first row.
     pub(super) fn below_first(self) -> Rect {
         let first = self.height.min(1);
         Rect { y: self.y + first, height: self.height - first, ..self }
@@ -57,12 +57,12 @@ struct Cell {
     style: ContentStyle,
 }
 
-/// A picture of the size of a terminal.
+/// A grid of cells with the size of a terminal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grid {
     width: u16,
     rows: Vec<Vec<Cell>>,
-    /// Hidden if it is None.
+    /// The position of the cursor, or `None` if the cursor is hidden.
     pub(super) cursor: Option<(u16, u16)>,
 }
 
@@ -78,7 +78,7 @@ impl Grid {
         Rect { x: 0, y: 0, width: self.width, height }
     }
 
-    /// Writes texts one after the other into the first row of an area, as far as there is room.
+    /// Writes strings one after the other into the first row of an area. Text that does not fit is cut off.
     pub(super) fn line(&mut self, area: Rect, texts: impl IntoIterator<Item = Text>) {
         let mut x = area.x;
         for text in texts {
@@ -95,7 +95,7 @@ impl Grid {
         }
     }
 
-    /// A character without width is a mark of the character before it.
+    /// Puts a character into a cell. A character without width is added to the character before it as a mark.
     fn put(&mut self, (x, y): (u16, u16), width: u16, char: char, style: ContentStyle) {
         let row = &mut self.rows[usize::from(y)];
         if width == 0 {
@@ -130,7 +130,7 @@ impl Grid {
         self.cursor.map_or(Ok(()), |(x, y)| queue!(to, MoveTo(x, y), Show))
     }
 
-    /// The text of all rows.
+    /// Returns the text of all rows.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         let line = |row: &Vec<Cell>| {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crossterm::style::{Color, Stylize};
 
-    /// The text that this grid has after a line.
+    /// Returns the text of a grid of this width after `text` was written as a line.
     fn lined(width: u16, text: &str) -> String {
         let mut grid = Grid::new((width, 1));
         grid.line(grid.area(), [plain(text)]);

@@ -33,7 +33,7 @@ pub(crate) struct Wishes {
 /// The largest height of the charts. Remaining lines show the breakdown.
 const CHARTS: u16 = 20;
 
-/// All parts from top to bottom, with their minimum heights and their ranks. Rank 0 is the most important.
+/// Returns all parts from top to bottom, with their minimum heights and their ranks. Rank 0 is the most important.
 fn parts(wishes: Wishes) -> [(Part, u16, u8); 11] {
     let unless_helping = |rank| if wishes.help { u8::MAX } else { rank };
     [

@@ -30,7 +30,7 @@ impl Outcomes<'_> {
     }
 }
 
-/// The errors, the most frequent first, and the statuses, failures first. Each has its count.
+/// Returns the errors, with the most frequent first, and the statuses, with failures first. Each has its count.
 pub(super) fn endings(tally: &Tally) -> [Vec<(String, u64)>; 2] {
     let errors = tally.failures.iter().filter(|(kind, _)| kind.group() != STATUS);
     let mut errors: Vec<_> = errors.map(|(kind, count)| (kind.to_string(), *count)).collect();

@@ -1,4 +1,4 @@
-//! Defines a picture: everything that the view shows at one moment.
+//! Defines a picture: all data that the view shows at one time.
 
 use crate::console::human;
 use crate::results::over_time::{Interval, OverTime};
@@ -7,7 +7,7 @@ use crate::shown::run_title::RunTitle;
 use crate::shown::snapshot::Snapshot;
 use std::sync::Arc;
 
-/// The state of a run at one moment.
+/// The state of a run at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) title: Arc<RunTitle>,
@@ -19,7 +19,7 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// The picture before the schedule starts.
+    /// Returns the picture before the schedule starts.
     pub(crate) fn opening(title: &Arc<RunTitle>) -> Picture {
         Picture {
             title: Arc::clone(title),

@@ -48,13 +48,13 @@ impl Scale {
         Scale { first: power(times.min()), last: power(times.max()) + 1 }
     }
 
-    /// The position of a time, as a share of the scale.
+    /// Returns the position of a time, as a share of the scale.
     fn part(self, ns: u64) -> f64 {
         let decades = human::float(ns.max(1)).log10() - f64::from(self.first);
         decades / f64::from(self.last - self.first)
     }
 
-    /// The names of the powers, with their columns. A name is omitted if there is no room for it.
+    /// Returns the names of the powers, with their columns. A name is omitted if there is no room for it.
     fn labels(self, width: u16) -> Vec<(u16, String)> {
         let decades = self.last - self.first;
         let mut free = 0;
@@ -74,13 +74,13 @@ impl Scale {
     }
 }
 
-/// A power of ten in nanoseconds.
+/// Returns a power of ten in nanoseconds.
 fn name(power: u32) -> String {
     let unit = ["ns", "us", "ms", "s"][power.min(9) as usize / 3];
     format!("{}{unit}", 10_u64.pow(power - power.min(9) / 3 * 3))
 }
 
-/// The number of times in each column.
+/// Returns the number of times in each column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column")]
 fn bars(times: &Histogram<u64>, scale: Scale, columns: usize) -> Vec<u64> {
     let mut bars = vec![0; columns];

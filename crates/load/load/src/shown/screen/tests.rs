@@ -25,7 +25,7 @@ fn title() -> Arc<RunTitle> {
     })
 }
 
-/// A run of 20 s that has been running for 5 s, with a backlog.
+/// Returns a run of 20 s that has been running for 5 s, with a backlog.
 fn snapshot() -> Snapshot {
     let clock = ManualClock::new();
     let pacer = Pacer::builder(Rate::per_second(100).unwrap()).clock(clock.clone()).build();
@@ -82,7 +82,7 @@ fn typed(text: &str) -> Prompt {
     prompt
 }
 
-/// The contents of a terminal of this size.
+/// Returns the contents of a terminal of this size.
 fn shown(picture: &Picture, width: u16, height: u16) -> String {
     drawn(picture, width, height).text()
 }
@@ -190,7 +190,7 @@ fn a_message_is_seen() {
     }
 }
 
-/// Runs without any data, or with the largest numbers.
+/// Pictures of runs without any data, and of runs with the largest numbers.
 fn odd() -> Vec<Picture> {
     let mut empty = snapshot();
     empty.recent.brief = Brief::new();

@@ -1,4 +1,4 @@
-//! Stores all requests of a run in one buffer. A request takes as many bytes as its text, plus 16.
+//! Stores all requests of a run in one buffer. A request takes 16 bytes in addition to its text.
 
 use super::body::Content;
 use super::parts::RequestParts;

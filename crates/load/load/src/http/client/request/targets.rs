@@ -53,7 +53,7 @@ pub(crate) struct TargetSpec {
     pub(crate) body: Content,
     /// The pieces of a form. They are used instead of `body` if one of them contains a placeholder.
     pub(crate) form: Vec<Piece>,
-    /// The weight of the request: how often it is sent in relation to the others.
+    /// The weight of the request: how often it is sent relative to other requests.
     pub(crate) weight: u32,
 }
 

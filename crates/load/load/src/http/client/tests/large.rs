@@ -53,7 +53,7 @@ fn one_connection_sends_a_large_file_with_each_request() {
     });
 }
 
-/// To send the rest of the file would delay a request whose response has already arrived.
+/// Sending the rest of the file would delay the next request, although the response has already arrived.
 #[test]
 fn a_large_file_is_not_sent_to_its_end_after_an_early_response() {
     let (file, server) = (file(), server(true));

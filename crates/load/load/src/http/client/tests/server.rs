@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-/// A pause after which the client has usually read the part before it. No test result depends on the length of the
-/// pause.
+/// A pause that is usually long enough for the client to read the preceding part. No test result depends on the length
+/// of the pause.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The response of a server, and the time at which it is written.

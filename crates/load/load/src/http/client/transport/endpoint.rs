@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
-/// A server, its name resolved.
+/// A server whose name has been resolved.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     /// The host and the port as in the URL: the value of the header Host.
@@ -38,7 +38,7 @@ enum Route {
 }
 
 impl Endpoint {
-    /// The server of `url`.
+    /// Resolves the server of `url`.
     pub(crate) fn new(url: &Uri, args: &ConnectionArgs, http2: bool) -> anyhow::Result<Endpoint> {
         let is_tls = url.scheme_str() == Some("https");
         let (Some(authority), Some(host)) = (url.authority(), url.host()) else {
@@ -72,7 +72,7 @@ impl Endpoint {
         })
     }
 
-    /// The server's URL, unless it is reached over a Unix socket.
+    /// Returns the server's URL, unless it is reached over a Unix socket.
     pub(crate) fn url_by_name(&self) -> Option<Uri> {
         let scheme = if self.tls_name.is_some() { "https" } else { "http" };
         match &self.route {
@@ -82,8 +82,8 @@ impl Endpoint {
         }
     }
 
-    /// Opens a stream to the server or its proxy. `within` is the time for attempts at all addresses; the caller enforces
-    /// it.
+    /// Opens a stream to the server or its proxy. `within` is the time for the attempts at all addresses together; the
+    /// caller enforces this limit.
     pub(crate) async fn connect(&self, within: Duration) -> Result<Box<dyn Io>, Failure> {
         let failed = |error| Failure::from(&error);
         match &self.route {
@@ -103,12 +103,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether the server, or its proxy, is reached without a network.
+    /// Returns whether the server, or its proxy, is on this machine: it is reached over the loopback or a Unix socket.
     pub(crate) fn is_local(&self) -> bool {
         self.addresses().is_none_or(Addresses::are_local)
     }
 
-    /// The server's addresses, if it is reached over TCP.
+    /// Returns the server's addresses, if it is reached over TCP.
     pub(crate) fn addresses(&self) -> Option<&Addresses> {
         match &self.route {
             Route::Tcp(addresses) => Some(addresses),

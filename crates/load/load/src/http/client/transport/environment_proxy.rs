@@ -19,7 +19,8 @@ pub(crate) fn unused_proxy(servers: &[Endpoint]) -> Option<String> {
     ))
 }
 
-/// Advice for a name that cannot be resolved. Behind a proxy, often no name can be resolved.
+/// Returns advice for a user whose server's name cannot be resolved. On networks that require a proxy, often no name
+/// can be resolved.
 pub(crate) fn advice(url: &Uri) -> String {
     match url.scheme_str().filter(|_| Matcher::from_env().intercept(url).is_some()) {
         Some(scheme) => {
@@ -29,14 +30,14 @@ pub(crate) fn advice(url: &Uri) -> String {
     }
 }
 
-/// Whether a server is this machine, which programs reach without a proxy.
+/// Returns whether a server is on this machine. Programs connect to such a server without a proxy.
 fn is_here(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The variable that names the proxy.
+/// Returns the environment variable that names the proxy.
 fn variable(scheme: &str) -> String {
     let own = format!("{scheme}_proxy");
     let names = [own.to_uppercase(), own, "ALL_PROXY".to_owned(), "all_proxy".to_owned()];

@@ -54,13 +54,14 @@ impl Connection {
         }
     }
 
-    /// Whether no request can follow.
+    /// Returns whether no request can follow.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Whether a request can be sent. False if the server has closed the connection, or has sent unsolicited bytes,
-    /// which would be taken for the next response. No request may follow then.
+    /// Returns whether a request can be sent. The result is false if the server has closed the connection, or has sent
+    /// unsolicited bytes, which would be taken for the next response. After false, no request may follow on the
+    /// connection.
     pub(crate) async fn is_ready(&mut self) -> bool {
         // A task that has used up its budget sees no readiness.
         if !has_budget_remaining() {
@@ -70,8 +71,9 @@ impl Connection {
         poll_fn(|cx| Poll::Ready(self.io.poll_unasked(cx, &mut room).is_pending())).await
     }
 
-    /// Sends a request and reads the whole response. A response that arrives before the request is sent ends the
-    /// connection: the rest of the request would delay the next one, and the server may never read it.
+    /// Sends a request and reads the whole response. If the response is complete before the whole request has been
+    /// sent, no other request can follow on the connection: the rest of this request would delay the next one, and the
+    /// server may never read the rest.
     pub(crate) async fn exchange(
         &mut self,
         request: &Outgoing<'_>,
@@ -116,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Reads the response. `unsent` is the failure to send the request completely, if that failed.
+    /// Reads the response. If the request could not be sent completely, `unsent` is the failure.
     fn poll_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -157,19 +159,19 @@ impl Connection {
         Poll::Ready(Ok(bytes))
     }
 
-    /// The kernel's delays of the exchange that has just ended, if the kernel stamps it. The send time of a request
-    /// that was not sent completely is unknown.
+    /// Returns the kernel's delays in the exchange that has just ended, if the kernel stamps the connection. The send
+    /// time of a request that was not sent completely is unknown.
     pub(crate) fn delays(&mut self) -> Option<Delays> {
         let Delays { sending, reading } = self.io.delays()?;
         Some(Delays { sending: sending.filter(|_| self.is_sent), reading })
     }
 
-    /// Bytes read since the last time that traffic was taken.
+    /// Returns the number of bytes read since the last call of `take_traffic`.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Bytes read and written since the last call.
+    /// Takes the numbers of bytes read and written since the last call.
     pub(crate) fn take_traffic(&mut self) -> (u64, u64) {
         (mem::take(&mut self.read), mem::take(&mut self.written))
     }

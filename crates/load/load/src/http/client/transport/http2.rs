@@ -38,12 +38,12 @@ impl Connection {
         Ok(Connection { sender, traffic })
     }
 
-    /// Whether no request can follow, as far as is known.
+    /// Returns whether the connection is known to accept no further request.
     pub(crate) fn is_over(&self) -> bool {
         self.sender.is_closed() || self.traffic.is_broken()
     }
 
-    /// Whether a request can be sent. False when the server has closed the connection.
+    /// Returns whether a request can be sent. The result is false if the server has closed the connection.
     pub(crate) async fn is_ready(&mut self, deadline: &mut Deadline) -> bool {
         if self.is_over() {
             return false;
@@ -71,12 +71,12 @@ impl Connection {
         whole(answer, deadline, observer).await
     }
 
-    /// The number of reads from the connection so far, including those for clones.
+    /// Returns the number of reads from the connection so far, including reads for its clones.
     pub(crate) fn reads(&self) -> u64 {
         self.traffic.reads()
     }
 
-    /// Bytes read and written since the last call, including those for clones.
+    /// Takes the numbers of bytes read and written since the last call, including bytes of its clones.
     pub(crate) fn take_traffic(&self) -> (u64, u64) {
         self.traffic.take()
     }
@@ -111,7 +111,7 @@ async fn whole(
     Ok(answer.status())
 }
 
-/// The next part of a body. Yields to other tasks, so that an endless body does not block them.
+/// Reads the next part of a body. Yields to other tasks, so that an endless body does not block them.
 async fn next_frame(body: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
     consume_budget().await;
     body.frame().await

@@ -7,8 +7,8 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Two histograms. *Sending* is from this process's write until the kernel had sent the last byte. *Reading* is from
-/// when the kernel had received the last byte until this process read it.
+/// Two histograms of delays. *Sending* is the time from this process's write until the kernel had sent the last byte.
+/// *Reading* is the time from the receipt of the last byte by the kernel until this process read it.
 #[derive(Debug)]
 pub(crate) struct KernelDelays {
     times: Mutex<[OwnTimes; 2]>,
@@ -16,10 +16,10 @@ pub(crate) struct KernelDelays {
 }
 
 impl KernelDelays {
-    /// Starts kernel timestamps.
+    /// Starts the recording of kernel timestamps.
     ///
     /// # Errors
-    /// The kernel does not support them.
+    /// Returns an error if the kernel does not support timestamps.
     pub(crate) fn begin() -> anyhow::Result<KernelDelays> {
         Ok(KernelDelays { times: Mutex::new(nothing()), _begun: stamped_stream::begin()? })
     }
@@ -32,14 +32,15 @@ impl KernelDelays {
         }
     }
 
-    /// The delays recorded since the last call.
+    /// Takes the delays recorded since the last call.
     pub(crate) fn take(&self) -> Vec<OwnTimes> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         mem::replace(&mut *times, nothing()).into()
     }
 }
 
-/// Records a delay. One that is longer than the whole exchange counts as unknown: the system clock was set meanwhile.
+/// Records a delay. A delay longer than the whole exchange counts as unknown, because the system clock was set during
+/// the exchange.
 fn add(own: &mut OwnTimes, delay: Option<Duration>, took: Duration) {
     match delay.filter(|delay| *delay <= took) {
         Some(delay) => record(&mut own.times, delay),

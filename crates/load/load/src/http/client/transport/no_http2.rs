@@ -1,4 +1,4 @@
-//! Stands in for HTTP/2 in builds without it. No connection can be opened.
+//! Replaces HTTP/2 in builds without that feature. No HTTP/2 connection can be opened.
 
 // Requests are built in the same way.
 #[path = "http2/request.rs"]

@@ -1,15 +1,15 @@
-//! Stands in for kernel timestamps on systems other than Linux, where `--kernel-timestamps` is an error.
+//! Replaces the module for kernel timestamps on systems other than Linux, where `--kernel-timestamps` is an error.
 
 use super::stream::Io;
 use anyhow::bail;
 use std::io::{self, ErrorKind};
 use tokio::net::TcpStream;
 
-/// Started timestamps, which cannot exist on this system.
+/// A recording of timestamps that has started, which cannot exist on this system.
 #[derive(Debug)]
 pub(crate) enum Begun {}
 
-/// Returns an error.
+/// Returns an error, because this system has no such timestamps.
 pub(crate) fn begin() -> anyhow::Result<Begun> {
     bail!("--kernel-timestamps: only Linux has them; leave the option out")
 }

@@ -1,37 +1,38 @@
-//! Shares HTTP/2 connections between the sessions of a thread. Threads do not share them: a connection ends with
-//! the runtime of its thread.
+//! Shares HTTP/2 connections between the sessions of a thread. Different threads do not share a connection, because a
+//! connection ends with the runtime of its thread.
 
 use super::http2;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 use tokio::sync::OnceCell;
 
-/// A shared connection. The first session that needs it opens it; it closes when no session uses it.
+/// A shared connection. The first session that needs the connection opens it. The connection is closed when no session
+/// uses it any more.
 #[derive(Debug, Default)]
 pub(crate) struct SharedConnection(pub(crate) OnceCell<http2::Connection>);
 
 /// The connections of all threads.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// The most sessions that share a connection.
+    /// The maximum number of sessions that share a connection.
     most: usize,
     /// The connections by thread and server.
     known: Mutex<Vec<(ThreadId, usize, Weak<SharedConnection>)>>,
 }
 
 impl Pool {
-    /// A pool in which up to `most` sessions share a connection.
+    /// Creates a pool in which up to `most` sessions share a connection.
     pub(crate) fn new(most: usize) -> Pool {
         Pool { most, known: Mutex::new(Vec::new()) }
     }
 
-    /// The most sessions that share a connection.
+    /// Returns the maximum number of sessions that share a connection.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// Joins a connection of this thread to a server: one with room for another session, or a new one, which is not
-    /// open yet.
+    /// Returns a connection of this thread to a server. This is a connection with room for another session, or else a
+    /// new one that is not open yet.
     pub(crate) fn join(&self, server: usize) -> Arc<SharedConnection> {
         let thread = thread::current().id();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

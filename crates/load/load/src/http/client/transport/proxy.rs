@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// The longest head of the proxy's response, in bytes.
+/// The maximum length of the head of the proxy's response, in bytes.
 const LONGEST_ANSWER: usize = 1 << 14;
 
 /// An HTTP proxy that requests go through.
@@ -19,7 +19,7 @@ const LONGEST_ANSWER: usize = 1 << 14;
 pub(crate) struct Proxy {
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// The credentials: the value of the header Proxy-Authorization.
+    /// The credentials, as the value of the header `Proxy-Authorization`.
     pub(crate) user: Option<HeaderValue>,
 }
 
@@ -43,7 +43,7 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// The CONNECT request for a tunnel to a server (RFC 9110, section 9.3.6).
+    /// Writes the CONNECT request for a tunnel to a server (RFC 9110, section 9.3.6).
     pub(crate) fn connect(&self, host: &str, port: u16) -> Vec<u8> {
         let place = format!("{host}:{port}");
         let mut request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n").into_bytes();
@@ -80,7 +80,7 @@ pub(crate) async fn open(io: &mut dyn Io, request: &[u8]) -> Result<(), Failure>
     }
 }
 
-/// The credentials of a user (RFC 7617, section 2).
+/// Encodes a user name and password as credentials for Basic authentication (RFC 7617, section 2).
 pub(crate) fn basic(user: &[u8]) -> HeaderValue {
     let text = format!("Basic {}", BASE64_STANDARD.encode(user));
     let mut value = HeaderValue::try_from(text).expect("base64 can be in a header");

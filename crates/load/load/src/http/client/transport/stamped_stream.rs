@@ -2,9 +2,9 @@
 //!
 //! A receive timestamp is returned with the bytes that are read. A send timestamp is put into the socket's error queue,
 //! which must be read separately. While the error queue is not empty, epoll reports `EPOLLERR` for the socket. tokio
-//! takes that to mean that writing has failed, and remembers it. Therefore the error queue is emptied right after each
-//! write, by when most timestamps have arrived. A task that waits for room to write does so with a new registration,
-//! which has not seen `EPOLLERR`.
+//! interprets `EPOLLERR` as a failed write, and keeps this state. Therefore the error queue is emptied right after each
+//! write. Most timestamps have arrived by then. A task that waits for room to write uses a new registration, which has
+//! no `EPOLLERR` state.
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 
@@ -24,18 +24,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// The timestamps requested for any socket.
+/// The timestamps requested for every socket.
 const STAMPED: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
     .union(TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
     .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
 
-/// The timestamps requested for a connection. Send timestamps have the number of their byte, counted from when this
-/// option is set.
+/// The timestamps requested for a connection. A send timestamp contains the number of its byte, counted from the time
+/// at which this option is set.
 const COUNTED: TimestampingFlag = STAMPED.union(TimestampingFlag::SOF_TIMESTAMPING_OPT_ID);
 
-/// A socket that requests timestamps and is never connected. The kernel stamps received packets only while some socket
-/// requests it. While this socket is open, each connection has timestamps from its first byte on.
+/// A socket that requests timestamps and is never connected. The kernel stamps received packets only while at least one
+/// socket requests timestamps. While this socket is open, each connection has timestamps from its first byte on.
 #[derive(Debug)]
 pub(crate) struct Begun {
     _socket: OwnedFd,
@@ -59,7 +59,7 @@ struct Stamped {
     tcp: TcpStream,
     /// The number of bytes written so far.
     written: u64,
-    /// When the last write began. Like all timestamps, a time of the system clock since 1970.
+    /// When the last write began. Like all timestamps here, this is a time of the system clock, counted from 1970.
     write: Duration,
     /// When the kernel sent the last byte of the last write.
     sent: Option<Duration>,
@@ -87,7 +87,7 @@ impl Stamped {
         self.look_for_sent();
     }
 
-    /// Takes send timestamps until that of the last write.
+    /// Takes send timestamps from the error queue, up to the timestamp of the last write.
     fn look_for_sent(&mut self) {
         while self.sent.is_none() && self.take_stamp() {}
     }
@@ -207,12 +207,12 @@ impl AsyncWrite for Stamped {
     }
 }
 
-/// The time of the system clock, since 1970.
+/// Returns the time of the system clock, counted from 1970.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// The kernel's timestamp of a message, if it has one.
+/// Returns the kernel's timestamp of a message, if it has one.
 fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::ScmTimestampsns(stamps) => {
@@ -222,7 +222,7 @@ fn stamp(message: &RecvMsg<'_, '_, ()>) -> Option<Duration> {
     })
 }
 
-/// The number of the last byte that a send timestamp covers.
+/// Returns the number of the last byte that a send timestamp covers.
 fn last_byte(message: &RecvMsg<'_, '_, ()>) -> Option<u32> {
     message.cmsgs().ok()?.find_map(|beside| match beside {
         ControlMessageOwned::Ipv4RecvErr(told, _) | ControlMessageOwned::Ipv6RecvErr(told, _) => {

@@ -12,19 +12,19 @@ use tokio::net::TcpStream;
 use tokio::task::coop::consume_budget;
 use tokio::task::yield_now;
 
-/// This many bytes cost a task one unit of its cooperative budget. Otherwise a server that never stops sending could
-/// keep a task running for seconds.
+/// The number of bytes read that cost a task one unit of its cooperative budget. Without this cost, a server that never
+/// stops sending could keep a task running for seconds.
 const STEP: usize = 4096;
 
 /// A stream to a server: TCP or a Unix socket, with TLS or without.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {
-    /// The kernel's delays of the exchange that has just ended, if the kernel stamps it.
+    /// Returns the kernel's delays in the exchange that has just ended, if the kernel stamps the connection.
     fn delays(&mut self) -> Option<Delays> {
         None
     }
 
-    /// Reads while no response is awaited. Pending if nothing has arrived. The task need not be woken when something
-    /// does.
+    /// Reads while no response is awaited. Pending if nothing has arrived. The task need not be woken when bytes arrive
+    /// later.
     fn poll_unasked(
         &mut self,
         cx: &mut Context<'_>,
@@ -61,11 +61,11 @@ impl Io for tokio::io::DuplexStream {}
 pub(crate) struct Delays {
     /// From the write of the last bytes of the request until the kernel sent the last byte.
     pub(crate) sending: Option<Duration>,
-    /// From when the kernel received the last byte of the response until now.
+    /// From the receipt of the last byte of the response by the kernel until now.
     pub(crate) reading: Option<Duration>,
 }
 
-/// Bytes of HTTP that went over a connection, without TLS.
+/// Counts the bytes of HTTP on a connection, without the overhead of TLS.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     read: AtomicU64,
@@ -77,19 +77,19 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Whether writing has failed.
+    /// Returns whether writing has failed.
     pub(crate) fn is_broken(&self) -> bool {
         // Relaxed: as in `take`.
         self.is_broken.load(Ordering::Relaxed)
     }
 
-    /// The number of reads so far.
+    /// Returns the number of reads so far.
     pub(crate) fn reads(&self) -> u64 {
         // Relaxed: as in `take`.
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Bytes read and written since the last call.
+    /// Takes the numbers of bytes read and written since the last call.
     pub(crate) fn take(&self) -> (u64, u64) {
         // Relaxed: a count, taken by the thread that counts. No model: nothing is ordered by it.
         (self.read.swap(0, Ordering::Relaxed), self.written.swap(0, Ordering::Relaxed))
@@ -105,19 +105,19 @@ pub(crate) fn charge(bytes: usize, cx: &mut Context<'_>) {
     }
 }
 
-/// Counts bytes, and continues to read after writing has failed: a server that rejects a request may have responded
-/// before it closed the connection.
+/// A stream that counts its bytes. It continues to read after writing has failed, because a server that rejects a
+/// request may have responded before it closed the connection.
 pub(crate) struct Counted {
     io: Box<dyn Io>,
     traffic: Arc<Traffic>,
     /// The error that ended writing.
     broken: Option<ErrorKind>,
-    /// How reading has ended, until it is reported.
+    /// How the stream has ended, until the end is reported to the reader.
     end: Option<io::Result<()>>,
 }
 
 impl Counted {
-    /// Counts the bytes through `io` in `traffic`.
+    /// Creates a stream that counts the bytes of `io` in `traffic`.
     pub(crate) fn new(io: Box<dyn Io>, traffic: Arc<Traffic>) -> Counted {
         Counted { io, traffic, broken: None, end: None }
     }
@@ -146,7 +146,8 @@ impl Counted {
         Poll::Ready(Ok(bytes))
     }
 
-    /// Reports the end of reading one poll later, so that a response that arrived just before the end is read first.
+    /// Reports the end of the stream one poll later, so that a response that arrived just before the end is processed
+    /// first.
     fn end(&mut self, end: io::Result<()>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.end = Some(self.broken.map_or(end, |kind| Err(kind.into())));
         pin!(yield_now()).poll(cx).map(Ok)

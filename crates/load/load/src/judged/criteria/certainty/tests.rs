@@ -1,4 +1,4 @@
-//! Tests: what is certain during a run is true at its end, and at the end everything is certain.
+//! Tests that a decision during a run is also true at the end of the run, and that at the end everything is decided.
 
 use crate::judged::criteria::Figures;
 use crate::judged::criteria::tests::read;
@@ -10,7 +10,8 @@ use nanopace::Nanos;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A request: how late it starts, whether it succeeds, after how many nanoseconds, and how many others start before.
+/// A request: its wait time in nanoseconds, whether it succeeds, its service time in nanoseconds, and the number of
+/// other requests that start before it ends.
 type Request = (u64, bool, u64, usize);
 
 fn start(stats: &mut OperationStats, (wait, ..): Request) {
@@ -22,7 +23,7 @@ fn end(stats: &mut OperationStats, (_, is_well, ns, _): Request) {
     stats.end(&Operation { end: Nanos::from_nanos(ns), ..ended(label, is_well, 0) });
 }
 
-/// The run after each start and each end of a request, with the number of requests in flight.
+/// Returns the state of the run after each start and each end of a request, with the number of requests in flight.
 fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     let events = requests.iter().enumerate().flat_map(|(index, request)| {
         [(2 * index, *request, true), (2 * (index + request.3) + 1, *request, false)]
@@ -38,7 +39,7 @@ fn course(requests: &[Request]) -> Vec<(OperationStats, u64)> {
     course
 }
 
-/// The run if it ends here, with this number of slots overdue.
+/// Returns the results of the run if it ends in this state, with this number of overdue slots.
 fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationStats {
     let mut stats = stats.clone();
     (0..*in_flight).for_each(|_| stats.unfinished(Duration::from_nanos(7)));
@@ -48,10 +49,10 @@ fn cut((stats, in_flight): &(OperationStats, u64), overdue: u64) -> OperationSta
     stats
 }
 
-/// The values of these are certain when the last request has ended.
+/// Figures whose values are certain when the last request has ended.
 const DECIDABLE: &str = "p99 response, p50 response, p90 service, p100 response, p0 wait, p75 wait, mean response, \
     max service, min response, count response, due, started, completed, failed, unfinished, unstarted, errors";
-/// Those of these may be certain earlier.
+/// Figures whose values may be certain even earlier.
 const OTHERS: &str = "retried, ratio, p90 response of \"a\", max response of \"a\", failed of \"a\", errors of \"a\"";
 
 fn request() -> impl Strategy<Value = Request> {
@@ -75,7 +76,7 @@ fn criterion() -> impl Strategy<Value = (String, bool)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is certain at a moment is true of each end that the run can have after it.
+    /// A decision that is certain at some time holds for every way in which the run can end later.
     #[test]
     fn what_is_certain_is_true_at_every_later_end(
         requests in prop::collection::vec(request(), 0..24),
@@ -107,7 +108,7 @@ proptest! {
     }
 }
 
-/// 1 000 requests of which some have a certain result, and the others none yet.
+/// The run has 1000 requests. Some have a result, and the others have not ended.
 #[test]
 fn a_requirement_is_lost_with_the_request_that_decides_it() {
     let [fast, slow, failed] = [(0, true, 10, 0), (0, true, 3_000, 0), (0, false, 10, 0)];

@@ -128,7 +128,7 @@ fn contradictions_are_reported() {
     assert_eq!(search.conclusion(), Conclusion::Found { kept: 800.0, broken: 808.7 });
 }
 
-/// A step in which only the generator was too slow shows nothing about the target.
+/// A step in which only the generator was too slow reveals nothing about the target.
 #[test]
 fn a_step_that_was_not_judged_has_missed_nothing() {
     let mut search = Search::new(Bounds { max_steps: 1, ..BOUNDS });

@@ -1,6 +1,7 @@
 //! Reads HAR 1.2 files, which browsers and proxies write.
 //!
-//! Programs write these files, so an entry that cannot be sent is not an error: it is left out and counted.
+//! An entry that cannot be sent is not an error, because users do not write these files themselves. Such an entry is
+//! left out and counted.
 
 mod body;
 mod fields;
@@ -33,7 +34,7 @@ struct Log<'a> {
 struct Entry {
     started_date_time: String,
     request: Request,
-    /// Set by browsers for responses from the cache, for which no request was sent.
+    /// Set by browsers for responses from their cache. No request was sent for such an entry.
     #[serde(rename = "_fromCache")]
     from_cache: Option<IgnoredAny>,
 }
@@ -46,11 +47,11 @@ struct Request {
     #[serde(default)]
     headers: Vec<Field>,
     post_data: Option<PostData>,
-    /// The size of the body; negative if it is unknown.
+    /// The size of the body in bytes, or a negative number if the size is unknown.
     body_size: Option<i64>,
 }
 
-/// A request, when it was sent, and the number of its entry in the file.
+/// A request, the time at which it was sent, and the number of its entry in the file.
 pub(super) struct Sent {
     pub(super) ns: u128,
     pub(super) number: usize,
@@ -66,19 +67,19 @@ struct Timed {
     entry: Entry,
 }
 
-/// The latest time in nanoseconds since 1970, in the year 2262: no load lasts longer.
+/// The latest valid time, in nanoseconds since 1970. It is in the year 2262; a load cannot last longer.
 const LATEST: u128 = (1 << 63) - 2;
 
-/// Why an entry is left out.
+/// The reasons for leaving an entry out.
 const CACHED: &str = "from the browser's cache";
 const OTHER_SCHEME: &str = "not http or https";
 const WITHOUT_BODY: &str = "without the text of their bodies";
 
 /// Reads a HAR file. Returns its requests in the order of their times, and one line about the entries that are left
-/// out, if any. Without `hosts`, requests to other hosts than that of the first request are left out.
+/// out, if any. Without `hosts`, only requests to the host of the first request are kept.
 ///
 /// # Errors
-/// The file is not a HAR file.
+/// Returns an error if the file is not a HAR file.
 pub(super) fn read(
     bytes: &[u8],
     hosts: Option<&[String]>,
@@ -109,7 +110,7 @@ pub(super) fn read(
     Ok((sent, left_out.line(all)))
 }
 
-/// The entries that can be sent, in the order of their times.
+/// Returns the entries that can be sent, in the order of their times.
 fn timed(entries: &[&RawValue], left_out: &mut LeftOut) -> Vec<Timed> {
     let mut read = Vec::new();
     for (number, text) in (1..).zip(entries) {
@@ -128,7 +129,7 @@ fn is_wanted(authority: &str, hosts: &[String]) -> bool {
     hosts.iter().any(|wanted| [authority, host, "all"].contains(&&**wanted))
 }
 
-/// The host and the port of an http or https URL, in lower case.
+/// Returns the host and the port of an http or https URL, in lower case.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -157,7 +158,7 @@ impl Timed {
 }
 
 impl Request {
-    /// The request to send; `None` if the file does not contain its body.
+    /// Returns the request to send, or `None` if the file does not contain its body.
     fn recorded(self, left_out: &mut LeftOut) -> Result<Option<RecordedRequest>, String> {
         let method = self.method.to_ascii_uppercase();
         let has_letters = !method.is_empty() && method.bytes().all(|it| it.is_ascii_uppercase());

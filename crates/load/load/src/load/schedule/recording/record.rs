@@ -1,4 +1,4 @@
-//! Reads CSV records (RFC 4180): each is one line, or several if a quoted value contains line breaks.
+//! Reads CSV records (RFC 4180). A record is one line, or several lines if a quoted value contains line breaks.
 //!
 //! The value of the last column may contain commas without quotes.
 
@@ -6,16 +6,16 @@ use crate::console::position::{line_and_column, utf8};
 use std::io::BufRead;
 use std::ops::Range;
 
-/// The byte of the record at which the error is, and the message.
+/// The byte offset of an error in its record, and the error message.
 pub(super) type Wrong = (usize, String);
 
 /// A value of a record.
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) text: String,
-    /// The byte at which it begins, without blanks.
+    /// The byte offset at which the value begins, after leading blanks.
     pub(super) at: usize,
-    /// The byte at which the next value begins, if there is one.
+    /// The byte offset at which the next value begins, if there is one.
     pub(super) next: Option<usize>,
 }
 
@@ -24,9 +24,9 @@ pub(super) struct Value {
 pub(super) struct Record<R> {
     input: R,
     pub(super) text: String,
-    /// The number of its first line.
+    /// The number of the record's first line.
     line: usize,
-    /// How many lines were read.
+    /// The number of lines read so far.
     lines: usize,
 }
 
@@ -49,13 +49,13 @@ impl<R: BufRead> Record<R> {
         }
     }
 
-    /// The position in the file of a byte of the record.
+    /// Describes where a byte of the record is in the file: its line and column.
     pub(super) fn place(&self, at: usize) -> String {
         let (line, column) = line_and_column(self.text.as_bytes(), at.min(self.text.len()));
         format!("line {} column {column}", self.line + line - 1)
     }
 
-    /// Reads another line of the record. Returns whether there is one.
+    /// Appends the next line of the file to the record. Returns whether there is one.
     fn more(&mut self) -> Result<bool, Wrong> {
         let (mut bytes, before) = (Vec::new(), self.text.len());
         let read = self.input.read_until(b'\n', &mut bytes);
@@ -72,7 +72,8 @@ impl<R: BufRead> Record<R> {
         text.map(|_| true).map_err(|at| (before + at, "this is not UTF-8".to_owned()))
     }
 
-    /// The value that begins at this byte. The last value extends to the end of the record, unless it is quoted.
+    /// Reads the value that begins at this byte offset. The last value extends to the end of the record, unless it is
+    /// quoted.
     pub(super) fn value(&mut self, begin: usize, is_last: bool) -> Result<Value, Wrong> {
         let open = self.text.len() - self.text[begin..].trim_start_matches([' ', '\t']).len();
         if self.text[open..].starts_with('"') {
@@ -83,7 +84,7 @@ impl<R: BufRead> Record<R> {
         Ok(Value { text: text.to_owned(), at, next: comma.map(|comma| comma + 1) })
     }
 
-    /// A value whose first quote is at this byte.
+    /// Reads a value whose opening quote is at this byte offset.
     fn quoted(&mut self, open: usize) -> Result<Value, Wrong> {
         let (mut text, mut at) = (String::new(), open + 1);
         loop {
@@ -112,7 +113,7 @@ impl<R: BufRead> Record<R> {
     }
 }
 
-/// A part of a text without the blanks around it, and its position.
+/// Removes the blanks around a part of a text. Returns the rest and its byte offset in the text.
 fn trimmed(text: &str, part: Range<usize>) -> (&str, usize) {
     let (begin, part) = (part.start, text[part].trim_end());
     (part.trim_start(), begin + part.len() - part.trim_start().len())

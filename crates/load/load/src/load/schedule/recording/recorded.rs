@@ -1,4 +1,4 @@
-//! Holds the content of a recording: starts, and requests if the file has them.
+//! Holds the content of a recording: the starts, and the requests if the file contains them.
 
 use super::request::RecordedRequest;
 use super::time::Format;
@@ -10,7 +10,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The starts, and the requests if the file has them.
+/// The starts in a recording, and the requests if the file contains them.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     /// The starts in nanoseconds from the beginning of the load, ascending.
@@ -24,16 +24,16 @@ pub(crate) struct Recorded {
 /// The requests of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// The distinct requests, each with its place in the file.
+    /// The distinct requests, each with its position in the file.
     pub(crate) different: Vec<(RecordedRequest, String)>,
     /// The index of the request of each slot; empty if the file has only times.
     pub(crate) of_slots: Vec<u32>,
-    /// One line about the parts of the file that are not sent.
+    /// One line about the requests and header fields that are not sent.
     pub(crate) left_out: Option<String>,
 }
 
 impl Recorded {
-    /// The arrivals.
+    /// Returns the arrivals at the recorded starts.
     pub(crate) fn arrivals(&self) -> Arrivals {
         let starts = Arc::clone(&self.starts);
         Arrivals::replay(move || {
@@ -42,7 +42,7 @@ impl Recorded {
         })
     }
 
-    /// Takes the requests out. A second call returns no requests.
+    /// Takes the requests. A second call returns no requests.
     pub(crate) fn take_requests(&self) -> Requests {
         mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -68,12 +68,12 @@ impl Display for Recorded {
 /// Collects a recording row by row.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Whether the load begins with the first start, if that is given.
+    /// Whether the load begins with the first start, if the user has specified it.
     begins_with_first: Option<bool>,
     /// The format of times, and the first time.
     first: Option<(Format, u128)>,
     starts: Vec<u64>,
-    /// The place of the first row.
+    /// The position of the first row in the file.
     first_place: String,
     known: HashMap<RecordedRequest, u32>,
     places: Vec<String>,
@@ -85,8 +85,8 @@ impl Reader {
         Reader { begins_with_first, ..Reader::default() }
     }
 
-    /// Adds a row with its time, and its request if it has one. If any row has a request, rows without one get the
-    /// default request.
+    /// Adds a row with its time and, if the row has one, its request. If any row has a request, rows without a request
+    /// get the default request.
     pub(super) fn add(
         &mut self,
         (format, ns): (Format, u128),
@@ -109,7 +109,7 @@ impl Reader {
         self.add_request(request.unwrap_or_default(), place)
     }
 
-    /// The start of a row, from the beginning of the load.
+    /// Returns the start of a row, counted from the beginning of the load.
     fn start(&mut self, format: Format, ns: u128) -> Result<u64, String> {
         let (first_format, first) = *self.first.get_or_insert((format, ns));
         if format != first_format {
@@ -143,7 +143,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The complete recording; `None` if it has no rows.
+    /// Returns the complete recording, or `None` if there were no rows.
     pub(super) fn end(self, left_out: Option<String>) -> Option<Recorded> {
         let (format, first) = self.first?;
         let mut different: Vec<_> = self.known.into_iter().collect();

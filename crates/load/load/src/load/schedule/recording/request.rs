@@ -7,11 +7,11 @@ use hyper::body::Bytes;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A request whose texts have not been checked.
+/// A request whose strings have not been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RecordedRequest {
     pub(crate) method: Option<String>,
-    /// A URL or a path, perhaps after a method and a blank.
+    /// A URL or a path, which a method and a blank may precede.
     pub(crate) url: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: RecordedBody,
@@ -31,7 +31,7 @@ impl Default for RecordedBody {
     }
 }
 
-/// The value or the values of a header field.
+/// The value of a header field, or a list of its values.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Values {
@@ -39,7 +39,7 @@ enum Values {
     Several(Vec<String>),
 }
 
-/// The request of a row, if the row has more than its time.
+/// Returns the request of a row, or `None` if the row contains only a time.
 pub(super) fn of_row(row: &mut Row) -> Result<Option<RecordedRequest>, String> {
     let columns = [
         Column::Url,

@@ -4,10 +4,10 @@ use super::record::{Record, Wrong};
 use crate::console::json_object::{object, text};
 use std::io::BufRead;
 
-/// The first line of a list of starts written by `nanopace plan`, which can be replayed.
+/// The first line of a list of starts that `nanopace plan` has written. Such a list can be replayed.
 pub(crate) const HEADER: &str = "intended_start_seconds";
 
-/// A column with a meaning. Other columns are skipped.
+/// A column that the reader uses. Other columns are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
     Time,
@@ -19,7 +19,8 @@ pub(super) enum Column {
     BodyBase64,
 }
 
-/// The names of the columns, in lower case. If a row has several names of a column, the first one counts.
+/// The names of the columns, in lower case. If a row contains several names of the same column, the first name in this
+/// list is used.
 const NAMES: [(Column, &[&str]); 7] = [
     (
         Column::Time,
@@ -33,10 +34,10 @@ const NAMES: [(Column, &[&str]); 7] = [
     (Column::BodyBase64, &["body_base64", "body-base64"]),
 ];
 
-/// Advice for a file in another format.
+/// Advice for a user whose file may be a HAR file.
 pub(super) const NO_HAR: &str = "for a HAR file write har:FILE, or --har FILE";
 
-/// The column of a name, and the rank of the name among the column's names.
+/// Returns the column that has this name, and the rank of the name among the column's names.
 fn column_of(name: &str) -> Option<(Column, usize)> {
     let name = name.trim().to_ascii_lowercase();
     NAMES
@@ -44,7 +45,7 @@ fn column_of(name: &str) -> Option<(Column, usize)> {
         .find_map(|(column, names)| Some((column, names.iter().position(|known| *known == name)?)))
 }
 
-/// Rejects a column whose name was used before.
+/// Rejects a column with a name that an earlier column already has.
 fn check_new(
     columns: &[Option<(Column, usize)>],
     column: Option<(Column, usize)>,
@@ -56,7 +57,7 @@ fn check_new(
     })
 }
 
-/// The values of a row in columns with a meaning.
+/// The values of a row in the columns that the reader uses.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     values: [Option<Field>; NAMES.len()],
@@ -67,7 +68,7 @@ struct Field {
     text: String,
     /// The rank of the value's name among the column's names.
     rank: usize,
-    /// The byte of the record at which the value begins.
+    /// The byte offset in the record at which the value begins.
     at: usize,
 }
 
@@ -79,12 +80,12 @@ impl Row {
         }
     }
 
-    /// Takes the value of a column out.
+    /// Removes the value of a column from the row and returns it.
     pub(super) fn take(&mut self, column: Column) -> Option<String> {
         self.values[column as usize].take().map(|value| value.text)
     }
 
-    /// The byte at which the value of a column begins; 0 if the row has no such value.
+    /// Returns the byte offset at which the value of a column begins, or 0 if the row has no such value.
     pub(super) fn at(&self, column: Column) -> usize {
         self.values[column as usize].as_ref().map_or(0, |value| value.at)
     }
@@ -110,7 +111,7 @@ impl<R: BufRead> Rows<R> {
         Rows { record: Record::new(input), layout: None }
     }
 
-    /// The next row, if there is one.
+    /// Reads the next row, if there is one.
     pub(super) fn next(&mut self) -> Result<Option<Row>, Wrong> {
         if !self.record.next()? {
             return Ok(None);
@@ -136,7 +137,7 @@ impl<R: BufRead> Rows<R> {
 }
 
 impl Layout {
-    /// The layout of a file whose first line is this record.
+    /// Determines the layout of a file whose first line is this record.
     fn new(first: &mut Record<impl BufRead>) -> Result<Layout, Wrong> {
         match first.text.trim() {
             "{" => return Err((0, format!("an object of JSON has to be on one line; {NO_HAR}"))),

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// Reads a file with this text, with these words after its name. In errors, FILE stands for the path.
+/// Reads a file that contains `text`. In the option, `words` follow the name of the file. In error messages, FILE
+/// stands for the path.
 fn read_with<T>(
     kind: &str,
     text: &[u8],
@@ -28,7 +29,7 @@ fn starts(text: &str, words: &str) -> Result<Vec<u64>, String> {
     read_with(REPLAY, text.as_bytes(), words, |recorded| recorded.starts.to_vec())
 }
 
-/// Each slot's request, in short.
+/// Returns a short form of each slot's request.
 fn requests(kind: &str, text: &str, words: &str) -> Result<Vec<String>, String> {
     let short = |RecordedRequest { method, url, headers, body }: &RecordedRequest| {
         let body = match body {
@@ -261,7 +262,7 @@ proptest! {
     }
 }
 
-/// An entry of a HAR file at `ms` milliseconds.
+/// Returns an entry of a HAR file at `ms` milliseconds.
 fn entry(ms: u32, request: &str) -> String {
     format!(
         "{{\"startedDateTime\":\"2026-01-31T12:00:00.{ms:03}+02:00\",\"time\":1.5,\"request\":{{{request}}},\"response\":{{\"status\":200}}}}"
@@ -345,7 +346,7 @@ fn other_files_are_rejected_as_har() {
     }
 }
 
-/// The requests of a HAR file in short, and the line about what is left out.
+/// Returns a short form of each request in a HAR file, and the line about omitted requests and fields.
 fn sent_of_har(entries: &[String]) -> (Vec<String>, Option<String>) {
     let text = har(entries);
     let left_out = |recorded: &Recorded| recorded.take_requests().left_out;
@@ -353,7 +354,7 @@ fn sent_of_har(entries: &[String]) -> (Vec<String>, Option<String>) {
     (requests(HAR, &text, "").unwrap(), left_out)
 }
 
-/// An entry whose request has these header fields, and more.
+/// Returns an entry whose request has these header fields, followed by the JSON text `more`.
 fn entry_with(ms: u32, method: &str, fields: &[(&str, &str)], more: &str) -> String {
     let fields: Vec<_> = fields
         .iter()

@@ -10,7 +10,7 @@ use std::time::{Duration, UNIX_EPOCH};
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     name: &'static str,
-    /// The number of decimal digits from this unit to nanoseconds.
+    /// The exponent of the power of ten that converts this unit to nanoseconds.
     digits: i32,
 }
 
@@ -28,11 +28,12 @@ impl Unit {
     }
 }
 
-/// A number that is in these years in one of the units counts from 1970: from September 2001 to 2103, in ns.
-/// These ranges of the units are far apart, and no load lasts for 30 years.
+/// The times from September 2001 to 2103, in nanoseconds since 1970. A number counts from 1970 if it is in this range
+/// in its unit or, if no unit is given, in one of the units. No number is in the range in two units, and an offset in
+/// seconds is in the range only if it exceeds 30 years.
 const SINCE_1970: Range<u128> = 1_000_000_000_000_000_000..4_200_000_000_000_000_000;
 
-/// The format of a time.
+/// The format of the times in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Offset(&'static Unit),
@@ -41,7 +42,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Whether times count from the beginning of the load.
+    /// Returns whether times count from the beginning of the load.
     pub(super) fn is_offset(self) -> bool {
         matches!(self, Format::Offset(_))
     }
@@ -58,7 +59,8 @@ impl Display for Format {
     }
 }
 
-/// Reads a time, in nanoseconds. Without a unit, a number that is not a time since 1970 is in seconds.
+/// Reads a time. Returns its format and the time in nanoseconds. Without a unit, a number that does not count from 1970
+/// is in seconds.
 pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u128), String> {
     match (date(text), unit) {
         (Some((has_zone, ns)), None) => return Ok((Format::Date { has_zone }, ns)),
@@ -81,12 +83,13 @@ pub(super) fn read(text: &str, unit: Option<&'static Unit>) -> Result<(Format, u
     }
 }
 
-/// Seconds in decimal digits.
+/// Reads a number of seconds in decimal digits.
 pub(crate) fn seconds(text: &str) -> Option<Duration> {
     u64::try_from(nanos(text, &UNITS[0])?).ok().map(Duration::from_nanos)
 }
 
-/// Reads decimal digits with an optional point and exponent. Digits below a nanosecond are cut off.
+/// Reads a decimal number with an optional point and exponent, and returns it in nanoseconds. Fractions of a nanosecond
+/// are cut off.
 fn nanos(text: &str, unit: &Unit) -> Option<u128> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
@@ -107,8 +110,8 @@ fn nanos(text: &str, unit: &Unit) -> Option<u128> {
 }
 
 /// Reads a date and time in RFC 3339 and its usual variants: with a blank instead of the T, without seconds, with a
-/// comma before the fraction, with another form of offset, or without an offset, which means UTC. Returns whether it
-/// has an offset, and the time.
+/// comma before the fraction, or with another form of UTC offset. A date and time without an offset is in UTC. Returns
+/// whether there is an offset, and the time.
 fn date(text: &str) -> Option<(bool, u128)> {
     let text = with_seconds(text.to_ascii_uppercase().replace(',', "."));
     let (text, utc) = text.split_at(text.len() - if text.ends_with("UTC") { 3 } else { 0 });
@@ -122,7 +125,7 @@ fn date(text: &str) -> Option<(bool, u128)> {
     Some((!(utc.is_empty() && offset.is_empty()), ns))
 }
 
-/// The date and time with seconds added, if it ends with minutes or with an offset after minutes.
+/// Adds seconds to a date and time that has none.
 fn with_seconds(mut text: String) -> String {
     const MINUTES: usize = "2026-01-31T12:00".len();
     let ends = |rest: &str| rest.is_empty() || rest.starts_with([' ', 'Z', '+', '-', 'U']);

@@ -1,4 +1,5 @@
-//! Tests: runs and steps of searches end when their requirements are decided, with the same result as whole ones.
+//! Tests that runs and steps of searches end when their requirements are decided, with the same conclusion as
+//! full-length runs.
 
 use super::{Course, Server, run, run_setup, set_up};
 use crate::judged::search::judge::Promise;
@@ -7,7 +8,7 @@ use crate::load::action::Action;
 use nanopace::Rate;
 use std::time::Duration;
 
-/// A server that can serve 200 requests a second.
+/// Returns a server that can serve 200 requests per second.
 fn server(seed: u64, failed_share: f64) -> Server {
     Server { seed, mean: Duration::from_millis(5), failed_share }
 }
@@ -44,7 +45,7 @@ fn a_run_ends_when_a_requirement_is_lost() {
     }
 }
 
-/// No policy, stop or warm-up records more requests than a run can have.
+/// For any late policy, stop and warm-up, a run records no more requests than its computed maximum.
 #[test]
 fn a_run_has_no_more_requests_than_were_counted_on() {
     let loads = [
@@ -68,7 +69,7 @@ fn a_run_has_no_more_requests_than_were_counted_on() {
     }
 }
 
-/// The conclusion of a search, its steps, and how long these took.
+/// Performs a search. Returns its conclusion, its steps, and the time that the steps took.
 fn search(
     until: &str,
     load: &str,

@@ -1,4 +1,4 @@
-//! Decisions about slots, and the end of a run, on a manual clock.
+//! Tests decisions about slots, and the end of a run, with a manual clock.
 
 use super::*;
 use nanopace::{ManualClock, Rate};
@@ -8,7 +8,7 @@ const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Before any end.
+/// A time before the end of each span.
 const NOW: Nanos = Nanos::ZERO;
 
 fn length(warmup: u64, duration: u64) -> RunLength {
@@ -27,13 +27,13 @@ fn length(warmup: u64, duration: u64) -> RunLength {
     }
 }
 
-/// The length of a run with a number of requests at 1/s, of an hour at most.
+/// Returns the length of a run at 1/s with a fixed number of requests and a limit of one hour.
 fn counted(warmup: u64, slots: u64) -> RunLength {
     let counted = Counted { first: warmup, warm_up: warmup, slots, may_skip: true };
     RunLength { most: Some(counted.all()), counted: Some(counted), ..length(warmup, 3_600) }
 }
 
-/// A span at `hz` that has just begun, with its messages and its clock.
+/// Returns a span at the rate `hz` that has just begun, with its messages and its clock.
 fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock) {
     let clock = ManualClock::new();
     let builder = Pacer::builder(Rate::per_second(hz).unwrap()).clock(clock.clone());
@@ -43,7 +43,7 @@ fn begun(hz: u64, length: RunLength) -> (RunSpan, Receiver<Message>, ManualClock
     (RunSpan::new(&pacer, pacer.now(), length, sender), messages, clock)
 }
 
-/// A span at `hz` whose slots are all due.
+/// Returns a span at the rate `hz`, 1000 s after its start.
 fn span_at(hz: u64, length: RunLength) -> RunSpan {
     let (span, _messages, clock) = begun(hz, length);
     clock.advance(secs(1_000));
@@ -54,8 +54,8 @@ fn slot(grant: Grant) -> (u64, Nanos) {
     (grant.slot(), grant.intended_start())
 }
 
-/// The decisions about slots, one after the other, until the pacer is closed or there are
-/// `most`.
+/// Decides about slots, one after the other, until the pacer is closed or `most` decisions were made. Returns the
+/// decisions.
 fn admissions(span: &RunSpan, most: usize) -> Vec<Admission> {
     let grants = std::iter::from_fn(|| span.pacer.acquire().ok());
     grants.take(most).map(|grant| span.admit(slot(grant), NOW)).collect()
@@ -95,7 +95,7 @@ fn a_late_last_slot_adds_no_slots() {
     }
 }
 
-/// Threads decide about slots in another order than they were granted in.
+/// Threads may decide about slots in a different order from that in which the slots were granted.
 #[test]
 fn the_run_ends_when_all_requests_were_decided_about() {
     let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
@@ -135,7 +135,7 @@ fn each_request_is_required_wherever_the_warm_up_ends() {
     }
 }
 
-/// Also if the last ones are skipped, so that no worker decides about them.
+/// The run ends even if its last slots are skipped, so that no worker decides about them.
 #[test]
 fn skipped_slots_are_some_of_the_requests() {
     let (span, messages, clock) = begun(1, counted(1, 5));
@@ -150,7 +150,7 @@ fn skipped_slots_are_some_of_the_requests() {
     assert_eq!((ended.at, ended.recorded.slots), (span.start + secs(60), 5));
 }
 
-/// The worker that decides about the last slot is late itself, so it comes after the planned end.
+/// The worker that decides about the last slot is late, so its decision comes after the planned end.
 #[test]
 fn a_planned_end_comes_before_requests_that_are_late() {
     let (span, _messages, clock) = begun(1, RunLength { duration: secs(2), ..counted(0, 3) });
@@ -242,7 +242,7 @@ fn slots_that_were_granted_and_not_started_are_counted() {
     assert_eq!(span.not_started(), 2);
 }
 
-/// The slots that are left after 3 s at `hz`, of which 1 s was warm-up.
+/// Returns the number of unstarted slots of a span at the rate `hz`.
 fn left(hz: u64, length: RunLength) -> u64 {
     let span = span_at(hz, length);
     let ended = span.end_run(span.pacer.now());

@@ -1,4 +1,4 @@
-//! Targets whose calls block.
+//! Tests targets whose calls block.
 
 use super::{
     TAKES, Told, WHOLE, balance, failures, hangs_until, of_kind, refuses, run, run_until_hung,

@@ -1,4 +1,4 @@
-//! Sessions that can't connect, in a closed loop and in a load with a schedule.
+//! Tests sessions that cannot connect, in a closed loop and in a load with a schedule.
 
 use super::{Called, CommandLine, LOAD, Told, done, failures, of_kind, refuses, run_with};
 use crate::judged::summary::Summary;
@@ -8,7 +8,7 @@ use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
-/// A run over two sessions.
+/// Performs a run with two sessions.
 fn run<T: Backend>(target: T, options: &str, is_closed: bool) -> Summary {
     let words = ["test", "-c", "2"].into_iter().chain(LOAD.split(' ')).chain(options.split(' '));
     let mut args = CommandLine::try_parse_from(words).unwrap().run;
@@ -25,7 +25,7 @@ fn refused_blocking() -> Told<Result<Done, Failure>> {
     Told::new(refuses(1..u64::MAX), |_| Ok(Done::new()))
 }
 
-/// Two sessions make at most 10 000 attempts in a second, and one more each.
+/// Two sessions make at most 10 000 attempts per second, plus one attempt for each session.
 #[test]
 fn a_closed_loop_that_cant_connect_waits_before_it_tries_again() {
     let options = "--rate max --duration 100ms";
@@ -36,7 +36,7 @@ fn a_closed_loop_that_cant_connect_waits_before_it_tries_again() {
     }
 }
 
-/// However many requests are left, they fail in the time that their number takes at most.
+/// At 10 000 attempts per second, all requests of a run with a fixed number of requests fail, and the run ends.
 #[test]
 fn a_number_of_requests_ends_although_nothing_can_connect() {
     let options = "--rate max --duration 1h --requests 1000";
@@ -53,7 +53,7 @@ fn a_load_with_a_schedule_has_all_its_requests_although_nothing_can_connect() {
     }
 }
 
-/// Failures of calls are the target's answers.
+/// A failed call shows that the target has responded, so no delay follows.
 #[test]
 fn calls_that_fail_wait_for_nothing() {
     let fails = |_| super::fails(Failure::new("no"));

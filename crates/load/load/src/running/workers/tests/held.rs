@@ -1,4 +1,4 @@
-//! Targets whose `connect` holds its thread.
+//! Tests targets whose `connect` blocks its thread.
 
 use super::{
     Called, Told, balance, done, hangs_until, run, run_with, set_up, slow, that_need_each_other,

@@ -1,4 +1,4 @@
-//! Runs that go on until a percentile is sure.
+//! Tests runs that continue until the confidence interval of a percentile is narrow enough.
 
 use super::{CommandLine, Told, done, run_with};
 use crate::judged::checks::Finding;
@@ -7,7 +7,7 @@ use crate::running::setup::Setup;
 use clap::Parser;
 use std::sync::mpsc;
 
-/// Underscores stand for blanks.
+/// Creates the setup of a run with these options. Underscores stand for spaces.
 fn set_up(options: &str) -> Result<Setup, String> {
     let words = "test -c 4 --threads 1".split(' ').map(str::to_owned);
     let options = options.split(' ').map(|word| word.replace('_', " "));
@@ -23,7 +23,7 @@ fn run(options: &str) -> Summary {
     run_with(&setup, &sender, &messages)
 }
 
-/// The finding about its goal.
+/// Returns the report's finding about the goal of the run.
 fn sure(summary: &Summary) -> &Finding {
     summary.findings.iter().find(|finding| finding.check == "sure").unwrap()
 }

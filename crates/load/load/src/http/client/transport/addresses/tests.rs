@@ -17,7 +17,7 @@ enum Way {
     Opens(u64),
     /// It fails after this number of milliseconds.
     Fails(u64, ErrorKind),
-    /// Nothing is heard.
+    /// It neither succeeds nor fails.
     Silent,
 }
 use Way::{Fails, Opens, Silent};
@@ -32,7 +32,7 @@ fn addresses(count: usize) -> Addresses {
     Addresses::new("h:80".to_owned(), (0..count).map(address).collect()).unwrap()
 }
 
-/// Connects, and returns the index of the address. `ways` has the outcome for each address.
+/// Connects, and returns the index of the address. `ways` contains the outcome for each address.
 async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> {
     let way = |address: SocketAddr| async move {
         let index = usize::from(address.port());
@@ -50,7 +50,7 @@ async fn connect(addresses: &Addresses, ways: &[Way]) -> Result<usize, Failure> 
     timeout(WITHIN, connecting).await.unwrap_or(Err(Failure::ConnectTimeout))
 }
 
-/// Opens connections one after the other, and counts those to each address.
+/// Opens connections one after the other, and returns the number of connections to each address.
 async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<usize> {
     let mut counts = vec![0; ways.len()];
     for _ in 0..connections {
@@ -59,7 +59,7 @@ async fn spread(addresses: &Addresses, ways: &[Way], connections: usize) -> Vec<
     counts
 }
 
-/// Polls all futures side by side, and returns their outputs.
+/// Polls all futures concurrently, and returns their outputs.
 async fn at_once<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut all: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     poll_fn(|cx| {
@@ -93,7 +93,7 @@ async fn addresses_that_respond_get_even_shares() {
     }
 }
 
-/// Also connections that are opened before the failure is known.
+/// This includes connections that are opened before the failure is known.
 #[tokio::test(start_paused = true)]
 async fn shares_of_an_address_that_fails_are_spread_evenly() {
     let (addresses, ways) =

@@ -1,4 +1,4 @@
-//! Parses a response from bytes as they arrive, independent of their source.
+//! Parses a response from bytes as they arrive, without reading them from a connection itself.
 
 use super::body::Body;
 use super::head::{ExpectedResponse, Head, LastHead};
@@ -17,20 +17,20 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// In the head. Its end is not among this many bytes.
+    /// In the head. The first bytes, up to this number, do not contain the end of the head.
     Head(usize),
     /// After the head.
     Body(Head, Body),
 }
 
 impl Answer {
-    /// The response to a request that expects `asked`.
+    /// Creates the response to a request that expects `asked`.
     pub(crate) fn to(asked: ExpectedResponse) -> Answer {
         Answer { asked, place: Place::Head(0), last_head: LastHead::default() }
     }
 
-    /// Takes bytes of the response off the front of `bytes`, and returns how many. Bytes that were not taken must be
-    /// passed again with more bytes, unless the response is complete. Passes parts of the body to the observer.
+    /// Consumes bytes of the response from the front of `bytes`, and returns their number. Bytes that were not consumed
+    /// must be passed again with more bytes, unless the response is complete. Passes parts of the body to the observer.
     pub(crate) fn take(
         &mut self,
         bytes: &[u8],
@@ -85,7 +85,7 @@ impl Answer {
         Ok(head.size)
     }
 
-    /// The status, if the response is complete.
+    /// Returns the status, if the response is complete.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, body) if body.is_complete() => Some(head.status),
@@ -93,7 +93,7 @@ impl Answer {
         }
     }
 
-    /// The status, if the head is complete.
+    /// Returns the status, if the head is complete.
     pub(crate) fn status_so_far(&self) -> Option<StatusCode> {
         match self.place {
             Place::Body(head, _) => Some(head.status),
@@ -101,12 +101,13 @@ impl Answer {
         }
     }
 
-    /// Whether another request may follow on the connection.
+    /// Returns whether another request may follow on the connection.
     pub(crate) fn is_kept(&self) -> bool {
         matches!(self.place, Place::Body(head, _) if head.is_kept)
     }
 
-    /// The status, if the end of the connection completes the response. `left` has the bytes that were not taken.
+    /// Returns the status, if the end of the connection completes the response; otherwise the failure. `left` contains
+    /// the bytes that were not consumed.
     pub(crate) fn end(&self, left: &[u8]) -> Result<StatusCode, Failure> {
         match self.place {
             Place::Body(head, Body::UntilEnd) => Ok(head.status),
@@ -116,13 +117,13 @@ impl Answer {
         }
     }
 
-    /// The failure of the request, if `failure` has ended the connection.
+    /// Returns the failure of the request after `failure` has ended the connection.
     pub(crate) fn cut_by(&self, failure: Failure) -> Failure {
         self.status_so_far().map_or(failure, |status| failure.after(status))
     }
 }
 
-/// Whether the bytes contain a blank line, which ends a head.
+/// Returns whether the bytes contain a blank line, which ends a head.
 fn has_blank_line(bytes: &[u8]) -> bool {
     let mut lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     lines.any(|(end, _)| {

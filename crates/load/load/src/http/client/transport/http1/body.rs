@@ -4,9 +4,9 @@ use super::head::Length;
 use crate::http::client::failure::Failure;
 use httparse::{EMPTY_HEADER, Status};
 
-/// The longest line with a chunk size, and the longest trailers, in bytes.
+/// The maximum length of a line with a chunk size, and of the trailers, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// The most trailer fields.
+/// The maximum number of trailer fields.
 const MOST: usize = 100;
 
 /// The next part of a body.
@@ -35,18 +35,18 @@ impl Body {
         }
     }
 
-    /// Whether the body is complete.
+    /// Returns whether the body is complete.
     pub(crate) fn is_complete(self) -> bool {
         self == Body::Bytes(0)
     }
 
-    /// Whether the next part is content, and not framing.
+    /// Returns whether the next part is content rather than framing.
     pub(crate) fn is_content(self) -> bool {
         matches!(self, Body::Bytes(_) | Body::Chunk(_) | Body::UntilEnd)
     }
 
-    /// Takes the next part, or the available bytes of it, off the front of `bytes`, which is not empty. Returns the
-    /// number of bytes taken: 0 if more are needed.
+    /// Consumes the next part, or as much of it as is available, from the front of `bytes`, which must not be empty.
+    /// Returns the number of bytes consumed, or 0 if more bytes are needed.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let (taken, next) = match *self {
             Body::Bytes(left) => counted(left, bytes, Body::Bytes),
@@ -74,13 +74,14 @@ fn chunk(left: u64) -> Body {
     if left == 0 { Body::Line } else { Body::Chunk(left) }
 }
 
-/// Takes at most `left` bytes.
+/// Consumes at most `left` bytes.
 fn counted(left: u64, bytes: &[u8], rest: fn(u64) -> Body) -> (usize, Body) {
     let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
     (taken, rest(left - taken as u64))
 }
 
-/// Reads the line with a chunk size: returns its length and the size; `None` if the line is incomplete.
+/// Reads the line with a chunk size. Returns the length of the line and the chunk size, or `None` if the line is
+/// incomplete.
 fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     let end = bytes.iter().position(|byte| *byte == b'\r');
     let line = &bytes[..end.unwrap_or(bytes.len())];
@@ -93,8 +94,8 @@ fn size_line(bytes: &[u8]) -> Result<Option<(usize, u64)>, Failure> {
     }
 }
 
-/// Reads a chunk size, and skips its extensions. If a line has several errors, the first one is reported,
-/// in however many parts the line arrives.
+/// Reads a chunk size, and skips its extensions. If a line has several errors, the first one is reported, even if the
+/// line arrives in several parts.
 fn size(line: &[u8]) -> Result<u64, Failure> {
     let line = &line[..line.len().min(LONGEST)];
     let is_digit = |byte: &&u8| byte.is_ascii_hexdigit();
@@ -113,7 +114,7 @@ fn size(line: &[u8]) -> Result<u64, Failure> {
     if is_long { Err(LONG) } else { Ok(size) }
 }
 
-/// The length of the trailers and the blank line after them; `None` if they are incomplete.
+/// Returns the length of the trailers and the blank line after them, or `None` if they are incomplete.
 fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match httparse::parse_headers(bytes, &mut [EMPTY_HEADER; MOST]) {
@@ -124,7 +125,7 @@ fn trailers(bytes: &[u8]) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// Checks that each line ends with CR LF: some parsers accept a line feed alone, and others do not.
+/// Checks that each line ends with CR LF, because some parsers accept a line feed alone and others do not.
 fn lines_end(lines: &[u8]) -> Result<(), Failure> {
     let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
     if lines.all(|line| line.ends_with(b"\r\n")) { Ok(()) } else { Err(WRONG) }

@@ -7,7 +7,7 @@ const FIRST: usize = 8 * 1024;
 /// The size beyond which the buffer grows only for data that must stay in one piece.
 const ENOUGH: usize = 64 * 1024;
 
-/// Bytes that were read. Taking bytes off the front frees room.
+/// Bytes that were read. Dropping bytes from the front makes room for others.
 pub(super) struct Buffer {
     bytes: Vec<u8>,
     begin: usize,
@@ -38,7 +38,7 @@ impl Buffer {
         }
     }
 
-    /// The memory to read more bytes into; never empty.
+    /// Returns the memory into which more bytes can be read. It is never empty.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.end == self.bytes.len() {
             self.bytes.copy_within(self.begin..self.end, 0);

@@ -6,7 +6,7 @@ use httparse::{EMPTY_HEADER, Header, ParserConfig, Response, Status};
 use hyper::StatusCode;
 use std::mem::MaybeUninit;
 
-/// Up to this many headers are parsed without an allocation.
+/// The maximum number of headers that are parsed without an allocation.
 const FEW: usize = 64;
 
 /// The kind of response that a request expects, which decides how the length of the response is found.
@@ -40,7 +40,7 @@ pub(crate) enum Length {
     UntilEnd,
 }
 
-/// The last head of a connection. Servers often send the same head again, which is not parsed again.
+/// The last head of a connection. Servers often send the same head several times; a repeated head is not parsed again.
 #[derive(Debug, Default)]
 pub(crate) struct LastHead {
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) struct LastHead {
 }
 
 impl LastHead {
-    /// Reads the head at the front of `bytes`; `None` if it is incomplete.
+    /// Reads the head at the front of `bytes`. Returns `None` if the head is incomplete.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -72,7 +72,7 @@ impl LastHead {
 }
 
 impl Head {
-    /// Reads the head at the front of `bytes`; `None` if it is incomplete.
+    /// Reads the head at the front of `bytes`. Returns `None` if the head is incomplete.
     pub(crate) fn read(bytes: &[u8], asked: ExpectedResponse) -> Result<Option<Head>, Failure> {
         let mut few = [const { MaybeUninit::uninit() }; FEW];
         let mut response = Response::new(&mut []);
@@ -135,7 +135,7 @@ impl Fields<'_> {
         }
     }
 
-    /// The `Content-Length`, which may be repeated with the same value.
+    /// Reads `Content-Length`. The header may be repeated if all values are the same.
     fn content_length(&self) -> Result<Length, Failure> {
         let mut lengths = self.values("content-length").flat_map(tokens).map(number);
         match lengths.next() {
@@ -147,24 +147,24 @@ impl Fields<'_> {
         }
     }
 
-    /// Whether the headers allow another request on the connection.
+    /// Returns whether the headers allow another request on the connection.
     fn are_kept(&self) -> bool {
         let says = |word: &str| self.values("connection").any(|value| has_token(value, word));
         !says("close") && (!self.is_old || says("keep-alive"))
     }
 }
 
-/// The members of a list.
+/// Returns the members of a list.
 fn tokens(list: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Whether a list has this member.
+/// Returns whether a list has this member.
 pub(crate) fn has_token(list: &[u8], token: &str) -> bool {
     tokens(list).any(|other| other.eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// Whether the last coding in a list is `chunked`.
+/// Returns whether the last coding in a list is `chunked`.
 pub(crate) fn is_chunked(codings: &[u8]) -> bool {
     tokens(codings).next_back().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"))
 }

@@ -13,9 +13,10 @@ use std::sync::Arc;
 /// The parts that all requests to a server share.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// The bytes before the path: a blank, and for a proxy also the server (RFC 9112, section 3.2.2).
+    /// The bytes between the method and the path: a blank, and for a proxy also the server's URL (RFC 9112, section
+    /// 3.2.2).
     before_path: Vec<u8>,
-    /// The names and lines of headers that are sent unless the request has its own of that name.
+    /// The names and lines of default headers. Each is sent unless the request has a header with the same name.
     usual: Vec<(Vec<u8>, Vec<u8>)>,
     /// Headers that are sent in addition to those of the request.
     given: Head,
@@ -26,7 +27,7 @@ pub(crate) struct Lines {
 pub(crate) struct Outgoing<'a> {
     /// The head, the body in three parts, and the end of a chunked body.
     pub(crate) parts: [&'a [u8]; 5],
-    /// A file that is the body.
+    /// The file, if the body is one.
     pub(crate) file: Option<&'a Arc<LargeFile>>,
     pub(crate) asked: ExpectedResponse,
     /// Whether the request announces that no other request follows (`Connection: close`).
@@ -109,12 +110,12 @@ impl Lines {
 }
 
 impl Written {
-    /// Memory for a request.
+    /// Creates empty memory for a request.
     pub(crate) fn new() -> Written {
         Written { head: Vec::new(), tail: b"", asked: ExpectedResponse::Whole, is_last: false }
     }
 
-    /// The request with this body, or with a file.
+    /// Combines the head with this body, or with a file as the body.
     pub(crate) fn with<'a>(
         &'a self,
         body: [&'a [u8]; 3],
@@ -159,7 +160,7 @@ impl About {
     }
 }
 
-/// These codings, with `chunked` as the last one.
+/// Appends `chunked` to a list of codings, unless it is already the last one.
 fn chunked(codings: &[u8]) -> Vec<u8> {
     let last: &[u8] = if is_chunked(codings) { b"" } else { b", chunked" };
     [codings, last].concat()

@@ -11,11 +11,11 @@ use std::task::{Context, Poll, ready};
 
 /// The part of a request that is still to be sent.
 pub(super) struct Sending<'a> {
-    /// The result once everything has been written, or the rest cannot be sent.
+    /// The result, which is set when everything has been written, or when the rest cannot be sent.
     sent: Option<Result<(), Failure>>,
     parts: [&'a [u8]; 5],
-    /// A file that is the body. It is sent after the head, the first part. The parts of a body in memory are then
-    /// empty.
+    /// The file, if the body is one. The file is sent after the head, which is the first part. The parts for a body in
+    /// memory are then empty.
     file: Option<Flow>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Sending<'a> {
         Sending { sent: None, parts: request.parts, file: request.file.map(Flow::of_large) }
     }
 
-    /// Whether everything has been written.
+    /// Returns whether everything has been written.
     pub(super) fn is_done(&self) -> bool {
         self.sent == Some(Ok(()))
     }
@@ -100,7 +100,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// The number of bytes written; 0 is an error.
+/// Returns the number of bytes written, or an error if it is 0.
 fn taken(written: io::Result<usize>) -> io::Result<usize> {
     match written? {
         0 => Err(ErrorKind::WriteZero.into()),

@@ -31,7 +31,7 @@ impl From<&hyper::Error> for Failure {
     }
 }
 
-/// The failure for an error that h2 found in the server's frames.
+/// Returns the failure for an error that h2 found in the server's frames.
 fn found_here(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::PROTOCOL_ERROR)) => Failure::Unreadable,
@@ -40,7 +40,8 @@ fn found_here(error: &h2::Error) -> Failure {
     }
 }
 
-/// The failure that the server sent in a frame: `RST_STREAM` or `GOAWAY` (RFC 9113, sections 6.4, 6.8 and 8.7).
+/// Returns the failure for an error code that the server sent in an `RST_STREAM` or `GOAWAY` frame (RFC 9113, sections
+/// 6.4, 6.8 and 8.7).
 fn told_by_server(error: &h2::Error) -> Failure {
     match (error.is_reset(), error.reason()) {
         (true, Some(Reason::REFUSED_STREAM)) => Failure::Refused,
@@ -51,7 +52,7 @@ fn told_by_server(error: &h2::Error) -> Failure {
     }
 }
 
-/// The number of an error code; 255 for codes that do not fit.
+/// Returns the number of an error code, or 255 if the number is larger.
 fn code(reason: Reason) -> u8 {
     u8::try_from(u32::from(reason)).unwrap_or(u8::MAX)
 }

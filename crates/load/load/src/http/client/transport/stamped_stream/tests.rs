@@ -26,7 +26,7 @@ fn block_on<F: Future>(both: F) -> F::Output {
     Builder::new_current_thread().enable_all().build().unwrap().block_on(both)
 }
 
-/// A connected client and server, after timestamps have started.
+/// Returns a connected client and server, on a kernel that already records timestamps.
 async fn pair() -> (Stamped, Stamped, Begun) {
     let begun = begin().unwrap();
     for _ in 0..10_000 {
@@ -79,7 +79,7 @@ fn stamps_are_in_the_order_in_which_things_happen() {
     });
 }
 
-/// The kernel counts bytes in 32 bits.
+/// The kernel counts bytes with a 32-bit counter, which wraps around.
 #[test]
 fn the_count_of_bytes_wraps_around() {
     block_on(async {
@@ -116,7 +116,7 @@ fn the_time_in_the_kernel_until_the_read_is_the_readers_delay() {
     });
 }
 
-/// The timestamp is that of the last byte that was read, however the bytes arrive.
+/// The timestamp is that of the last byte that was read, even if the bytes arrive in several parts.
 #[test]
 fn a_response_in_parts_has_the_timestamp_of_its_end() {
     block_on(async {
@@ -153,8 +153,8 @@ fn the_end_of_a_stream_has_no_timestamp() {
     });
 }
 
-/// While the other end reads slowly, send timestamps arrive late, and each raises `EPOLLERR`. The waiting task is woken
-/// by them and by room to write, and by nothing else.
+/// While the other end reads slowly, send timestamps arrive late, and each raises `EPOLLERR`. Only these events and
+/// room to write wake the waiting task.
 #[test]
 fn a_task_that_waits_for_room_does_not_busy_loop() {
     const ALL: usize = 20_000_000;
@@ -189,7 +189,7 @@ fn a_task_that_waits_for_room_does_not_busy_loop() {
     });
 }
 
-/// Bytes that the other end accepts late are sent late; their timestamp is looked up once the response is there.
+/// Bytes that the other end accepts late are sent late. Their timestamp is looked up when the response has arrived.
 #[test]
 fn a_send_that_waited_for_room_has_a_timestamp() {
     block_on(async {

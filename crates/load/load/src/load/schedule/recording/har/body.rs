@@ -28,10 +28,11 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const NOT_IN_FORMS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b' ');
 
-/// Reads the body of a request. `size` is its size, if it is known. `None` if the file does not contain the body.
+/// Reads the body of a request. `size` is the size of the body in bytes, if it is known. Returns `None` if the file
+/// does not contain the body.
 ///
 /// # Errors
-/// The body is not valid base64, although the file declares it as base64.
+/// Returns an error if the file declares the body as base64, but it is not valid base64.
 pub(super) fn of(
     post_data: Option<&PostData>,
     size: Option<i64>,
@@ -52,7 +53,7 @@ pub(super) fn of(
 }
 
 impl PostData {
-    /// The form in the parameters, if its type is `application/x-www-form-urlencoded`.
+    /// Encodes the parameters as a form, if the type of the body is `application/x-www-form-urlencoded`.
     fn form(&self) -> Option<Bytes> {
         let kind = self.mime_type.as_deref()?.split(';').next()?.trim();
         let params = self.params.as_ref().filter(|_| kind.eq_ignore_ascii_case(FORM))?;

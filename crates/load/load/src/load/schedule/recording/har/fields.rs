@@ -11,7 +11,7 @@ pub(super) struct Field {
     pub(super) value: String,
 }
 
-/// Header fields of the connection and of framing, which the client writes itself.
+/// Header fields for the connection and for framing. The client writes these fields itself.
 const OF_A_CONNECTION: [&str; 9] = [
     "connection",
     "content-length",
@@ -24,12 +24,12 @@ const OF_A_CONNECTION: [&str; 9] = [
     "upgrade",
 ];
 
-/// Why a header field is left out.
+/// The reasons for leaving a header field out.
 const CONNECTION: &str = "of the connection (Host, Content-Length and others)";
 const REPEATED: &str = "repeated";
 
-/// The header fields that are sent, in their order. Cookies are joined (RFC 9113, section 8.2.3). If a field that may
-/// occur once is repeated, the first one is used.
+/// Returns the header fields to send, in their order. Cookies are joined (RFC 9113, section 8.2.3). If a field that may
+/// occur only once is repeated, its first occurrence is used.
 pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(String, String)> {
     let mut sent: Vec<(HeaderName, (String, String))> = Vec::new();
     for field in fields {
@@ -52,7 +52,7 @@ pub(super) fn sendable(fields: Vec<Field>, left_out: &mut LeftOut) -> Vec<(Strin
     sent.into_iter().map(|(_, field)| field).collect()
 }
 
-/// Whether header fields announce a body that is not empty.
+/// Returns whether header fields announce a body that is not empty.
 pub(super) fn announce_body(fields: &[Field]) -> bool {
     let announces = |Field { name, value }: &Field| match &*name.to_ascii_lowercase() {
         "content-length" => value.trim().parse::<u64>().is_ok_and(|length| length > 0),
@@ -63,13 +63,14 @@ pub(super) fn announce_body(fields: &[Field]) -> bool {
 }
 
 impl Field {
-    /// Whether the field belongs to the connection. This includes pseudo-headers of HTTP/2, which begin with a colon.
+    /// Returns whether the field belongs to the connection. This includes pseudo-headers of HTTP/2, which begin with a
+    /// colon.
     fn is_of_connection(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
         name.starts_with(':') || OF_A_CONNECTION.contains(&&*name)
     }
 
-    /// The name, if the field can be sent.
+    /// Returns the name of the field, if the field can be sent.
     fn sendable_name(&self) -> Option<HeaderName> {
         let name = HeaderName::from_bytes(self.name.as_bytes()).ok()?;
         HeaderValue::from_bytes(self.value.as_bytes()).ok().map(|_| name)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 pub(super) const UNSENDABLE: &str = "that cannot be sent";
 
-/// Counts by reason.
+/// The number of omissions by reason.
 type Counts = BTreeMap<String, usize>;
 
 /// The numbers of requests and header fields that are left out, by reason.
@@ -12,7 +12,7 @@ type Counts = BTreeMap<String, usize>;
 pub(super) struct LeftOut {
     requests: Counts,
     fields: Counts,
-    /// The reason of the first request that cannot be sent.
+    /// The reason why the first request of those that cannot be sent is left out.
     first_unsendable: Option<String>,
 }
 
@@ -33,7 +33,8 @@ impl LeftOut {
         *self.fields.entry(why.to_owned()).or_default() += 1;
     }
 
-    /// One line about the omissions from a file with this number of requests, if there are any.
+    /// Returns one line about what was left out of a file with this number of requests, or `None` if nothing was left
+    /// out.
     pub(super) fn line(&self, requests: usize) -> Option<String> {
         let plural = if requests == 1 { "" } else { "s" };
         let of_requests = format!("left out of {requests} request{plural}");
