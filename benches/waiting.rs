@@ -127,7 +127,7 @@ fn keyed() -> Keyed<u32> {
     Keyed::per_second((RATE / KEYS).into()).burst(BURST.into()).build().expect("limits")
 }
 
-/// Starts per second, counted by the requests themselves after the initial burst.
+/// Returns the starts per second, counted by the requests themselves after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
     // Relaxed: a statistic that orders nothing.

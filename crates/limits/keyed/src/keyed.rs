@@ -41,7 +41,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by doubling. A key with
 ///   limits of its own takes 48 more bytes, and so does a key whose limits have a state of more than a word. Several
-///   limits take another 48 bytes and 16 for each. A log or an aggregated window takes its own memory in addition.
+///   limits take another 48 bytes, and 16 bytes for each limit. A log or an aggregated window takes its own memory in
+///   addition.
 /// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of a
 ///   shard that few other keys share, and the steps of the rules.
 ///

@@ -154,7 +154,7 @@ impl Sample {
 
 /// The number of round trips that a node makes before it joins, to measure the round-trip time and the store's time.
 /// While it waits for other nodes, it makes more round trips, and uses this number of the latest ones. After a clock
-/// was set, it starts again.
+/// has been set, the node starts the measurement again.
 const SAMPLES: usize = 8;
 
 /// The latest round trips before a node begins.

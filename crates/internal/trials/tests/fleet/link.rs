@@ -1,4 +1,4 @@
-//! Nodes without a link to the store for a while, and requests and responses that are late or lost.
+//! Tests nodes that have no link to the store for a while, and requests and responses that are late or lost.
 
 use crate::{all_started, assert_if_run, end, one_product, program};
 use anyhow::Result;

@@ -65,8 +65,8 @@ impl Defined {
     }
 }
 
-/// Returns the moment at which a rate has been paid off. Admissions while another limit is in force at worst exhaust
-/// it.
+/// Returns the moment at which a rate has been paid off. At worst, admissions while another limit is in force exhaust
+/// the rate.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)

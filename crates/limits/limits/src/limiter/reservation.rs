@@ -44,8 +44,8 @@ impl Reservation {
     }
 
     /// Counts the actual cost of the request. If it is lower than the reserved cost, the difference is refunded. If it
-    /// is higher, the difference is counted, even if it does not fit: it then exceeds the limit, and requests are
-    /// rejected until it is paid off. Missing costs stay as they were reserved.
+    /// is higher, the difference is counted, even if it exceeds the limit. Requests are then rejected until the excess
+    /// is paid off. A limit for which `actual` has no cost keeps the reserved cost.
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         if let Some(receipt) = self.receipt.take() {
             self.limiter.settle(&receipt, actual.into());

@@ -22,8 +22,8 @@ use std::time::Duration;
 /// been taken so far, including those of the request. A caller that blocked until its tokens were refilled was early,
 /// so its wait time is close to zero. A caller that takes older tokens is as late as those tokens are old.
 ///
-/// A retry time assumes that no other request takes tokens before it, and ignores tokens that are
-/// [waiting](TokenPool::waiting) already. The request is admitted at that time, or might be admitted earlier.
+/// A retry time assumes that no other request takes tokens before that time, and ignores tokens that are
+/// [waiting](TokenPool::waiting) already. The request is admitted at that time, and might be admitted earlier.
 ///
 /// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So the result
 /// of [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
@@ -31,8 +31,8 @@ use std::time::Duration;
 /// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change also refills
 /// the pool with the tokens that have accrued so far, and serves the waiting callers for which they suffice. A change
 /// of the interval restarts the intervals. Taken tokens stay taken, and accrued tokens are kept, including fractions.
-/// So in any span, no more is taken than if the largest `size` and `ratio` of that span had been in force throughout
-/// (see [`TokenPool`]). A retry time holds as long as nothing is changed.
+/// So in any span, no more tokens are taken than if the largest `size` and `ratio` of that span had been in force
+/// throughout (see [`TokenPool`]). A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
@@ -126,8 +126,8 @@ impl ManagedPool {
     /// tokens are always available.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or during the call, [`AcquireError::ExceedsCapacity`] for
-    /// more tokens than the pool can hold, even if it is only made smaller during the call. No token is taken then.
+    /// [`AcquireError::Closed`] if the pool is closed before or during the call. [`AcquireError::ExceedsCapacity`] if
+    /// the pool cannot hold `tokens`, or becomes too small for them during the call. In both cases, no token is taken.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)

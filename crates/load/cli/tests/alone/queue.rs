@@ -20,7 +20,7 @@ const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
 /// The seeds of the runs. A single run would be too short for enough requests. At a higher rate, sending would be a
 /// larger part of the service time. Each run begins with an empty queue, which affects about the first twelve requests,
-/// or 2 % of them.
+/// or 2 % of the run's requests.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 

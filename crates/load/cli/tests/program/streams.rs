@@ -79,7 +79,7 @@ fn first_items_and_gaps_are_timed() {
     }
 }
 
-/// The first item arrives after at least one pause, and each gap contains at least one.
+/// The first item arrives after at least one pause, and each gap contains at least one pause.
 #[test]
 fn a_requirement_can_limit_item_times() {
     let url = server(Some(EVENTS));
