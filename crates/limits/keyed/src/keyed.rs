@@ -158,7 +158,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Admits one request for `key` now, or rejects it.
     ///
     /// # Errors
-    /// [`KeyRejected`] if the request is rejected. Only limits that count rejected requests count it then.
+    /// [`KeyRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
     pub fn try_acquire<Q>(&self, key: &Q) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,

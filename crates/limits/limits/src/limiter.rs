@@ -148,7 +148,7 @@ impl Limiter {
     /// Admits one request now, or rejects it.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is rejected. Only limits that count rejected requests count it then.
+    /// [`Rejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
     #[inline]
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_same(1)
@@ -158,7 +158,7 @@ impl Limiter {
     /// each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// [`CostsRejected`] if the request is rejected. Only limits that count rejected requests count it then.
+    /// [`CostsRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
     pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         match costs.into() {
             Costs::Same(n) => Ok(self.try_acquire_same(n)?),

@@ -49,10 +49,10 @@ pub use state::LimitsState;
 ///   limit. This holds for rates, if one of them has both the highest rate and the largest burst, and for windows of
 ///   one kind and period.
 ///
-/// Other limits together can come close to the sum, because a limit records only what it needs itself. A rate records
-/// what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten requests in the last 0.9 s owes
-/// for one of them. If `20/s in 10` replaces it, 29 requests are admitted within 0.95 s. Another example: if a lower
-/// rate replaces a full window, the rate begins exhausted, but admits a request after one interval, not after the
+/// Other limits together can come close to the sum, because each limit records only what its own rule needs. A rate
+/// records what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten requests in the last 0.9
+/// s owes for one of them. If `20/s in 10` replaces it, 29 requests are admitted within 0.95 s. Another example: if a
+/// lower rate replaces a full window, the rate begins exhausted, but admits a request after one interval, not after the
 /// window's period.
 ///
 /// ```

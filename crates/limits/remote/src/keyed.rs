@@ -63,7 +63,7 @@ impl RemoteKeyed {
     /// Changes the limits of all keys, in this process. Earlier admissions stay counted.
     ///
     /// # Errors
-    /// [`UnsupportedLimit`] if the store does not support one of the limits. Nothing has changed then.
+    /// [`UnsupportedLimit`] if the store does not support one of the limits. In that case, nothing has changed.
     pub fn set_limits(&self, limits: Limits) -> Result<(), UnsupportedLimit> {
         Plan::new(Arc::new(limits.clone()))?;
         self.config().set(limits);

@@ -239,7 +239,7 @@ pub(crate) struct Version {
     /// The unique number of the change; 0 is the load with which the run began.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// The load from the frame `from` on; `None` if the load ends there.
+    /// The load from the frame `from` on; `None` if the load ends before that frame.
     pub(crate) shape: Option<String>,
     /// The shape that continues after a pause; `None` unless the run is paused.
     pub(crate) rest: Option<String>,

@@ -43,7 +43,7 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// effect. Returns the number of changes that replaced or removed limits.
     ///
     /// # Errors
-    /// [`ConfigError`] if the changes could not be stored. Nothing has changed then.
+    /// [`ConfigError`] if the changes could not be stored. In that case, nothing has changed.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
 
     /// Sets the limits of a key or a prefix.

@@ -115,8 +115,8 @@ impl ManagedPool {
     /// Takes `tokens` now and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
-    /// [`Rejected`] if the tokens are not available. No token is taken then. If the pool is closed and has too few
-    /// tokens left, the retry time is [`Nanos::MAX`].
+    /// [`Rejected`] if the tokens are not available. In that case, no token is taken. If the pool is closed and has too
+    /// few tokens left, the retry time is [`Nanos::MAX`].
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
@@ -163,7 +163,7 @@ impl ManagedPool {
     /// for the end of the old interval.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed then.
+    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. In that case, nothing is changed.
     pub fn set_interval(&self, interval: Duration) -> Result<(), QuotaError> {
         self.state().set_interval(interval, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -180,7 +180,7 @@ impl ManagedPool {
     /// hold now are rejected.
     ///
     /// # Errors
-    /// As for [`TokenPool::new`]. Nothing is changed then.
+    /// As for [`TokenPool::new`]. In that case, nothing is changed.
     pub fn set_size(&self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         self.state().set_size(size, ratio, self.clock.now())
     }

@@ -140,7 +140,7 @@ impl RefilledBucket {
     /// that is already in force changes nothing.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
+    /// [`QuotaError::Interval`] for a period of more than a day. In that case, nothing is changed.
     pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
         self.stock().set_quota(quota, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -156,7 +156,7 @@ impl RefilledBucket {
     /// Changes the capacity. Tokens that do not fit are discarded.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. In that case, nothing is changed.
     pub fn set_capacity(&self, capacity: u64) -> Result<(), QuotaError> {
         self.stock().set_capacity(capacity, self.clock.now())
     }

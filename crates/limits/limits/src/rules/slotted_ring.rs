@@ -21,7 +21,7 @@ use nanopace_nanos::Nanos;
 ///
 /// # Source
 ///
-/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which counts in buckets of time, too.
+/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which also counts in buckets of time.
 #[derive(Clone, Debug)]
 pub struct RingCount<const N: usize> {
     slots: Windows,

@@ -28,7 +28,7 @@ use nanopace_nanos::Nanos;
 ///
 /// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE Communications
 /// Magazine, 1986; ITU-T Recommendation I.371 (continuous-state leaky bucket); RFC 2697 (the committed burst). The
-/// `TokenBucket` of the library folly keeps one moment as its state, too.
+/// `TokenBucket` of the library folly also keeps one moment as its state.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;

@@ -1,4 +1,4 @@
-//! Checks that the scripts decide the same in this process as on a real server.
+//! Checks that the scripts make the same decisions in this process as on a real server.
 
 use crate::frames::Frames;
 use crate::message::{
