@@ -116,7 +116,8 @@ impl FileConfig {
     /// [`trouble`](FileConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// As for [`follow`](FileConfig::follow). The last good document stays in force.
+    /// Returns the same errors as [`follow`](FileConfig::follow). After an error, the last good document stays in
+    /// force.
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)

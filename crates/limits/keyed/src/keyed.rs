@@ -172,8 +172,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] unless there is exactly one cost for each
-    /// limit.
+    /// Returns the same errors as [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] unless there is
+    /// exactly one cost for each limit.
     pub fn try_acquire_costs<'a, Q>(
         &self,
         key: &Q,
@@ -219,7 +219,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// returned [`Decision`] includes what is left.
     ///
     /// # Errors
-    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one cost for each limit.
+    /// Returns the same errors as [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one
+    /// cost for each limit.
     pub fn decide_costs<'a, Q>(
         &self,
         key: &Q,

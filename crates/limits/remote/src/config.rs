@@ -102,7 +102,8 @@ impl RemoteConfig {
     /// Checks the store now. Then returns the [`trouble`](RemoteConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// As for [`follow`](RemoteConfig::follow). The configuration that was read last stays in force.
+    /// Returns the same errors as [`follow`](RemoteConfig::follow). After an error, the configuration that was read
+    /// last stays in force.
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)

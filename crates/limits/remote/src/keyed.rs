@@ -111,7 +111,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// [`Decision`] includes what is left. With a cost of zero, nothing is counted.
     ///
     /// # Errors
-    /// As for [`decide`](Self::decide).
+    /// Returns the same errors as [`decide`](Self::decide).
     pub fn decide_costs<'a>(
         &self,
         key: &str,

@@ -9,7 +9,7 @@ impl Limiter {
     /// each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
-    /// As for [`try_acquire_costs`](Limiter::try_acquire_costs).
+    /// Returns the same errors as [`try_acquire_costs`](Limiter::try_acquire_costs).
     pub fn reserve<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Reservation, CostsRejected> {
         let costs = costs.into();
         let receipt = self.answer(costs, |limits, state, now| limits.reserve(state, now, costs))?;

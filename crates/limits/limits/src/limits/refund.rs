@@ -44,7 +44,7 @@ impl Limits {
     /// Admits a request, and returns a receipt with which it can be refunded.
     ///
     /// # Errors
-    /// As for [`try_acquire_costs`](Limits::try_acquire_costs).
+    /// Returns the same errors as [`try_acquire_costs`](Limits::try_acquire_costs).
     pub fn reserve<'a>(
         self: &Arc<Limits>,
         state: &mut LimitsState,

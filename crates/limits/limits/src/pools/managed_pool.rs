@@ -67,7 +67,8 @@ impl ManagedPool {
     /// at the rate of `quota`, every `interval` of `clock`.
     ///
     /// # Errors
-    /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more than a day.
+    /// Returns the same errors as [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more
+    /// than a day.
     pub fn start(
         quota: Quota,
         size: u64,
@@ -90,7 +91,7 @@ impl ManagedPool {
     /// [`refill`](ManagedPool::refill), which an event loop can call at any time.
     ///
     /// # Errors
-    /// As for [`start`](ManagedPool::start).
+    /// Returns the same errors as [`start`](ManagedPool::start).
     pub fn unattended(
         quota: Quota,
         size: u64,
@@ -180,7 +181,7 @@ impl ManagedPool {
     /// hold now are rejected.
     ///
     /// # Errors
-    /// As for [`TokenPool::new`]. In that case, nothing is changed.
+    /// Returns the same errors as [`TokenPool::new`]. After an error, nothing has changed.
     pub fn set_size(&self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         self.state().set_size(size, ratio, self.clock.now())
     }

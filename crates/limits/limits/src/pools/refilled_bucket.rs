@@ -100,7 +100,7 @@ impl RefilledBucket {
     /// [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
-    /// As for [`start`](RefilledBucket::start).
+    /// Returns the same errors as [`start`](RefilledBucket::start).
     pub fn unattended(
         quota: Quota,
         capacity: u64,

@@ -66,7 +66,7 @@ impl TokenBucket {
     /// level is the capacity minus the [`tokens`](TokenBucket::tokens): 0 at first.
     ///
     /// # Errors
-    /// As for [`new`](TokenBucket::new).
+    /// Returns the same errors as [`new`](TokenBucket::new).
     pub fn leaky_meter(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         TokenBucket::new(quota, capacity)
     }
