@@ -9,8 +9,8 @@
 //! writes those tables and measures nothing.
 //!
 //! The parts are `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library` and `habits`. By default
-//! all parts are measured. The exit status does not depend on the verdicts, because a busy machine would make the run
-//! fail.
+//! all parts are measured. The exit status does not depend on the verdicts, because otherwise a busy machine could make
+//! the run fail.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;

@@ -40,7 +40,7 @@ pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, Strin
 }
 
 /// Returns the features of `package` that `whole` always enables, if `whole` has a feature of the same name for each of
-/// the others. All combinations with these features are then compiled as parts of the combinations of `whole`.
+/// the other features. All combinations with these features are then compiled as parts of the combinations of `whole`.
 fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
     let dependency = dependencies

@@ -43,7 +43,7 @@ const STILL: Duration = Duration::from_millis(100);
 ///   may write into the file itself. So a document takes effect only when two checks at least 0.1 s apart have found
 ///   the same file, or when it was moved to its path. If a writer pauses for longer in the middle of a document, the
 ///   incomplete document takes effect.
-/// * **Damage**: if the file is missing or not a valid document, the last good one stays in force, and
+/// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
 ///   editor: a document that a person saves during a change may be overwritten. A change by a program removes comments.

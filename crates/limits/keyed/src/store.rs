@@ -18,7 +18,8 @@ const CELLS_PER_INSERTION: usize = 8;
 /// the cost of a new key is settled.
 const CELLS_FOR_ROOM: usize = 256;
 /// The number of keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With
-/// more shards, decisions miss the cache more often; with fewer, it takes longer to rehash a table, under its lock.
+/// more shards, decisions miss the cache more often; with fewer shards, a table is locked for longer while it is
+/// rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.

@@ -406,8 +406,8 @@ impl Core {
     }
 
     /// Records whether the pacer has accepted an update. If not, the update was too late for its first frame, and the
-    /// pacer keeps its old leases of that frame. In this case, the node gives up the tracks that it has got since, and
-    /// slots of the old leases that others own count as started twice.
+    /// pacer keeps its old leases of that frame. In this case, the node gives up the tracks of that frame that the
+    /// pacer does not have, and slots of the old leases that others own count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);

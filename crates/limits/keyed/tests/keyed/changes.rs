@@ -156,8 +156,8 @@ fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// A limit that comes back into force has counted all admissions since it was in force, whichever limits were in
-    /// force in between, unless it became idle.
+    /// A limit that comes back into force has counted all admissions since it was last in force, whichever limits were
+    /// in force in between, unless it became idle.
     #[test]
     fn a_limit_put_in_force_again_has_counted_all_along(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps),

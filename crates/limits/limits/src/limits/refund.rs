@@ -83,7 +83,7 @@ impl Limits {
     /// Replaces the cost in the receipt by the `actual` cost. If the actual cost is lower, each limit that has not
     /// changed since the request refunds the difference, except debt that time has paid off and counts that have left
     /// their window. If the actual cost is higher, all limits count the difference, including those that have changed,
-    /// even if it exceeds them. If the number of limits has changed, each changed limit counts the largest of these
+    /// even if they are exceeded. If the number of limits has changed, each changed limit counts the largest of these
     /// differences. A cost that is missing in `actual` stays unchanged.
     pub fn settle<'a>(
         &self,

@@ -143,7 +143,7 @@ impl VirtualSchedule {
     /// paid off over time is not refunded.
     ///
     /// `owed_after` is the debt right after these requests were counted, and `gone_back` is the number of requests that
-    /// were refunded since.
+    /// were refunded since then.
     pub(crate) fn without(
         &self,
         owed: u64,

@@ -269,9 +269,9 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     assert_eq!(10 + more, 29);
 }
 
-/// A fixed window forgets its count at its end, and a log that counts rejected requests keeps only as many as its own
-/// count. In each case, the old limits include another window, which still counts an admission one second before the
-/// change.
+/// A fixed window forgets its count at its end, and a log that counts rejected requests keeps no more requests than its
+/// own count. In each case, the old limits include another window, which still counts an admission one second before
+/// the change.
 #[test]
 fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
     for (old, now) in [
