@@ -270,8 +270,7 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
 }
 
 /// A fixed window forgets its count at its end, and a log that counts rejected requests keeps no more requests than its
-/// own count. In each case, the old limits include another window, which still counts an admission one second before
-/// the change.
+/// own count. In each test case, one of the old limits still counts an admission one second before the change.
 #[test]
 fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
     for (old, now) in [

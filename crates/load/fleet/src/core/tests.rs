@@ -296,7 +296,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
-/// A change that arrives while the node sits out does not move its pacer back, however long this lasts.
+/// A change that arrives while the node sits out does not move its pacer back, however long the node sits out.
 #[test]
 fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     for shape in ["hold 1k/s 9s", "hold 1/min 99h"] {
@@ -361,7 +361,7 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     }
 }
 
-/// Its pacer would be too late for any other last update, and the node would try for ever.
+/// The node's pacer would be too late for any other last update, and the node would try for ever.
 #[test]
 fn a_node_that_sits_out_can_leave() {
     for (resumes, may_begin_later) in [(0, false), (1_000, true)] {

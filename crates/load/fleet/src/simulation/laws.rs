@@ -89,7 +89,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
     assert!(day.rows <= 128 && day.store_bytes <= 2 * hour.store_bytes);
 }
 
-/// Holds whatever happens to nodes and the store before, during and after the counting.
+/// The law holds whatever happens to the nodes and the store before, during and after the counting.
 #[test]
 fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
