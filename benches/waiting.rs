@@ -26,7 +26,7 @@ const ROUNDS: usize = 5;
 const WARM_UP: Duration = Duration::from_millis(200);
 const SPAN: Duration = Duration::from_millis(500);
 const JITTER: Duration = Duration::from_millis(10);
-/// The rate of the single limit. All keys together have the same demand.
+/// The rate of the single limit, per second. The rates of all keys add up to this rate.
 const RATE: u32 = 1_000;
 const KEYS: u32 = 10;
 const BURST: u32 = 5;
@@ -127,7 +127,7 @@ fn keyed() -> Keyed<u32> {
     Keyed::per_second((RATE / KEYS).into()).burst(BURST.into()).build().expect("limits")
 }
 
-/// Starts per second, counted by the requests themselves after the initial burst.
+/// Returns the starts per second, counted by the requests themselves after the initial burst.
 fn per_second(starts: &AtomicU64) -> f64 {
     thread::sleep(WARM_UP);
     // Relaxed: a statistic that orders nothing.

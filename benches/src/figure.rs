@@ -70,8 +70,8 @@ impl Figure {
         }
     }
 
-    /// Many rounds of a candidate and a baseline that vary much between rounds. The figure is judged if the bound lies
-    /// outside of the range of the ratio.
+    /// Creates a figure from many rounds of a candidate and a baseline that vary much between rounds. The figure is
+    /// judged if the bound lies outside of the range of the ratio.
     #[must_use]
     pub fn of_many_rounds(
         name: &str,

@@ -118,8 +118,7 @@ impl BlockingTarget for Blocks {
 /// has a thread per session. The others share 2 threads.
 ///
 /// # Panics
-/// Panics if a load can't be run.
-/// When a load can't be run.
+/// Panics if a load cannot be run.
 #[must_use]
 pub fn waits() -> [(&'static str, Samples); 3] {
     let awaits = async || {

@@ -40,8 +40,8 @@ impl Samples {
         self.ratios_to(baseline).median()
     }
 
-    /// The range that contains the true median of those ratios with a probability of 95 %, whatever their distribution
-    /// is: the number of ratios below the true median is binomial.
+    /// Returns the range that contains the true median of those ratios with a probability of 95 %, whatever their
+    /// distribution is: the number of ratios below the true median is binomial.
     #[must_use]
     pub fn ratio_range(&self, baseline: &Samples) -> [f64; 2] {
         let ratios = self.ratios_to(baseline);
@@ -85,7 +85,8 @@ pub fn alternate(rounds: usize, candidates: &mut [&mut dyn FnMut() -> f64]) -> V
 mod tests {
     use super::*;
 
-    /// 100 ratios of 1 to 100, in any order: 95 of 100 samples of a median lie between the 41st and the 60th.
+    /// The ratios are 1 to 100, in any order. With a probability of 95 %, the true median lies between the 41st and the
+    /// 60th.
     #[test]
     fn the_range_of_a_ratio_is_that_of_the_middle_ratios() {
         let ours = Samples((0..100).map(|index| f64::from(index * 37 % 100 + 1) * 2.0).collect());

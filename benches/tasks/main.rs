@@ -9,8 +9,9 @@
 //! Each figure is the median of the rounds; the ways alternate in each round.
 //!
 //! Every way has the same tasks, which only start. A start's lateness is measured against its intended start. For ways
-//! that do not report intended starts, it is measured against the n-th interval, so the lateness of a way that loses
-//! rate grows. The baseline is one task that waits for one timerfd.
+//! that do not report intended starts, the lateness of start n, counted from 0, is measured against the time n
+//! intervals after the first start, so the lateness of a way that loses rate grows. The baseline is one task that waits
+//! for one timerfd.
 
 mod ways;
 
@@ -66,8 +67,8 @@ impl Seen {
     }
 }
 
-/// Returns the lateness of the starts in seconds, sorted. Without an intended start, it is measured against the n-th
-/// interval after the earliest start.
+/// Returns the lateness of the starts in seconds, sorted. Without an intended start, the lateness of start n, counted
+/// from 0, is measured against the time n intervals after the first start.
 fn lateness(starts: &[Start], rate: Rate) -> Vec<f64> {
     let first = starts[0].at.as_secs_f64();
     let by_count =

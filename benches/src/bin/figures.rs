@@ -9,8 +9,8 @@
 //! writes those tables and measures nothing.
 //!
 //! The parts are `cost`, `shapes`, `threads`, `rate`, `lateness`, `gaps`, `change`, `library` and `habits`. By default
-//! all parts are measured. The exit status does not depend on the verdicts, because a busy machine would make the run
-//! fail.
+//! all parts are measured. The exit status does not depend on the verdicts, because otherwise a busy machine could make
+//! the run fail.
 
 use nanopace::Pause;
 use nanopace_benches::costs::Costs;
@@ -205,8 +205,8 @@ fn threads(show: &mut dyn FnMut(Figure)) {
     crowds(show);
 }
 
-/// Two threads that write one word run at one of several speeds, which changes from round to round. So there are many
-/// short rounds.
+/// Measures `try_acquire` on two threads, compared with `acquire`. Two threads that write one word run at one of
+/// several speeds, which changes from round to round, so the measurement has many short rounds.
 fn tries(show: &mut dyn FnMut(Figure)) {
     let span = Duration::from_millis(30);
     let mega = |work: Work| work.per_second() / 1e6;
@@ -218,7 +218,7 @@ fn tries(show: &mut dyn FnMut(Figure)) {
     show(Figure::of_many_rounds(name, "M/s", &samples[1], &samples[0]).bound(AtLeast, 0.9));
 }
 
-/// Many more threads than cores.
+/// Measures many more threads than cores.
 fn crowds(show: &mut dyn FnMut(Figure)) {
     let mut worst = f64::INFINITY;
     for threads in sweep::THREADS.into_iter().filter(|&threads| threads > 2) {

@@ -140,7 +140,7 @@ fn compare(bin: &Path, connections: u32, rounds: usize) -> Fallible<()> {
     Ok(())
 }
 
-/// Prints medians at a rate that is no load for the server.
+/// Prints medians at a rate that hardly loads the server.
 fn paced(bin: &Path, rounds: usize) -> Fallible<()> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {

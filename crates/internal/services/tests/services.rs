@@ -100,8 +100,8 @@ fn the_proxy_delays_both_ways() {
     }
 }
 
-/// Returns whether a connection to the address is refused soon. It may be accepted for a moment, because a server that
-/// another test is starting inherits the listener until its program begins.
+/// Returns whether a connection to the address is refused within 1000 attempts, 1 ms apart. The first attempts may be
+/// accepted, because a server that another test is starting inherits the listener until its program begins.
 fn is_refused_soon(address: SocketAddr) -> bool {
     (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));

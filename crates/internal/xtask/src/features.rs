@@ -40,7 +40,7 @@ pub(crate) fn choices(metadata: &str, which: Which) -> Result<Vec<Choice>, Strin
 }
 
 /// Returns the features of `package` that `whole` always enables, if `whole` has a feature of the same name for each of
-/// the others. All combinations with these features are then compiled as parts of the combinations of `whole`.
+/// the other features. All combinations with these features are then compiled as parts of the combinations of `whole`.
 fn asked_by(whole: &Value, package: &Value) -> Option<Vec<String>> {
     let mut dependencies = whole["dependencies"].as_array().into_iter().flatten();
     let dependency = dependencies
@@ -76,7 +76,8 @@ fn of_package(package: &Value, which: Which) -> Vec<Choice> {
     choices.map(|features| Choice { package: name.to_owned(), features }).collect()
 }
 
-/// For each feature, the smallest combination with it and the largest without it; and none and all features.
+/// Returns these combinations: no feature, all features, and, for each feature, the smallest combination with it and
+/// the largest one without it.
 fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n str>> {
     let is_kept = |chosen: &&Vec<&str>| {
         let is_end = |name: &&str| {
@@ -90,7 +91,7 @@ fn alone_and_left_out<'n>(names: &[&str], all: &[Vec<&'n str>]) -> Vec<Vec<&'n s
     all.iter().filter(is_kept).cloned().collect()
 }
 
-/// Whether the combination contains all features that its features enable. If not, it is the same as another
+/// Returns whether the combination contains all features that its features enable. If not, it is the same as another
 /// combination.
 fn is_whole(package: &Value, chosen: &[&str]) -> bool {
     let asked = |name: &&str| package["features"][name].as_array().into_iter().flatten();

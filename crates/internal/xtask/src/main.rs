@@ -79,7 +79,7 @@ const FEATURES: &str = "--features=nanopace-async/async-io,nanopace-cli/otlp,nan
 /// program, and would build everything again for the documentation tests.
 const TESTED: [&str; 5] = ["--workspace", "--exclude", "loom-tests", "--exclude", "xtask"];
 
-/// The number of tests of a program that run at a time. Most tests of the load generator mostly wait.
+/// The number of tests of a program that run at a time. Most tests of the load generator wait for most of their time.
 const AT_A_TIME: &str = "6";
 
 /// Disables incremental compilation, which would make the first build of a fresh clone a third longer.
@@ -208,7 +208,8 @@ fn tests(are_ignored_too: bool, tested: &Tested) -> Vec<Step> {
     ]
 }
 
-/// Runs test programs in parallel. There is one program more than there are cores, because most programs mostly wait.
+/// Runs test programs in parallel. One more program runs than there are cores, because most programs wait for most of
+/// their time.
 fn succeed(programs: &[Program]) -> bool {
     let lanes = available_parallelism().map_or(1, usize::from) + 1;
     let not_judged = NotJudged(Path::new(ROOT).join("target/not-judged.txt"));

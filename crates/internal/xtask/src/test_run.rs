@@ -39,7 +39,8 @@ impl NotJudged {
 }
 
 /// Runs the programs with `run`, `lanes` at a time, and afterwards those that need the whole machine. Prints the output
-/// of each after it has ended. Returns whether all tests succeeded, either in the first run or when they ran alone.
+/// of each program after the program has ended. Returns whether all tests succeeded, either in the first run or when
+/// they ran alone.
 pub(crate) fn succeed(
     programs: &[Program],
     lanes: usize,

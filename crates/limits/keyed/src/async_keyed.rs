@@ -40,7 +40,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> AsyncKeyed<K, C, S> {
     /// Waits until one request for `key` is admitted, and returns how long that took.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for another reason than its
+    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for a reason other than its
     /// limits.
     pub async fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where

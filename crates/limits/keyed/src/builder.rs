@@ -98,7 +98,7 @@ impl<K, C, S> KeyedBuilder<K, C, S> {
         KeyedBuilder { when_full, ..self }
     }
 
-    /// Sets for how long idle keys are kept. A decision whose moment is older than a clean-up by no more than this time
+    /// Sets for how long idle keys are kept. A decision whose moment is earlier than a clean-up by at most this time
     /// still finds the state of its key. The default is one second.
     pub fn lag(self, lag: Duration) -> Self {
         KeyedBuilder { lag, ..self }

@@ -70,9 +70,9 @@ impl<C, K: Hash + Eq, S: BuildHasher> DecisionEngine<C, K, S> {
         })
     }
 
-    /// Counts `actual` for a request, instead of the cost in its receipt. If the key has been removed since, it begins
-    /// without counts, and only the cost beyond that of the receipt is counted. Returns the key, or `None` if this call
-    /// stored it.
+    /// Counts `actual` for a request, instead of the cost in its receipt. If the key has been removed since the
+    /// request, the key begins without counts, and only the cost beyond that of the receipt is counted. Returns the
+    /// key, or `None` if this call stored it.
     pub(crate) fn settle(
         &self,
         key: K,

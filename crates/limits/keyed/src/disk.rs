@@ -31,8 +31,8 @@ use tables::write;
 /// When a change fails (the disk is full, for instance), the error gives the reason ([`ConfigError::Io`]), and
 /// decisions use the limits from before. The file stays locked. The next change reopens the database, writes the
 /// configuration in memory to the file, and then makes the change. So the store works again as soon as the disk does.
-/// (Until then, each attempt at a change costs as much as opening the file.) If the process ends before that, the file
-/// may contain a change that failed: all of it, or nothing of it.
+/// (Until then, each attempt at a change costs as much as opening the file.) If the process ends before the next change
+/// succeeds, the file may contain the whole failed change, but never a part of it.
 ///
 /// Opening a file reads all of it, and compares the checksums in a copy in memory. Damage that cannot be repaired is an
 /// error, and the file is not changed.

@@ -43,7 +43,7 @@ const STILL: Duration = Duration::from_millis(100);
 ///   may write into the file itself. So a document takes effect only when two checks at least 0.1 s apart have found
 ///   the same file, or when it was moved to its path. If a writer pauses for longer in the middle of a document, the
 ///   incomplete document takes effect.
-/// * **Damage**: if the file is missing or not a valid document, the last good one stays in force, and
+/// * **Damage**: if the file is missing or not a valid document, the last good document stays in force, and
 ///   [`trouble`](FileConfig::trouble) returns the reason.
 /// * **Nothing lost**: changes by this store are made one after the other, in all processes. They do not wait for an
 ///   editor: a document that a person saves during a change may be overwritten. A change by a program removes comments.
@@ -116,7 +116,8 @@ impl FileConfig {
     /// [`trouble`](FileConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// As for [`follow`](FileConfig::follow). The last good document stays in force.
+    /// Returns the same errors as [`follow`](FileConfig::follow). After an error, the last good document stays in
+    /// force.
     pub fn refresh(&self) -> Result<(), Arc<ConfigError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)

@@ -41,7 +41,8 @@ pub(crate) const LAG: Duration = Duration::from_secs(1);
 ///
 /// * Memory: for each key, the key and 17 bytes, times 1.5 on average, because tables grow by doubling. A key with
 ///   limits of its own takes 48 more bytes, and so does a key whose limits have a state of more than a word. Several
-///   limits take another 48 bytes and 16 for each. A log or an aggregated window takes its own memory in addition.
+///   limits take another 48 bytes, and 16 bytes for each limit. A log or an aggregated window takes its own memory in
+///   addition.
 /// * A decision takes one hash of the key (a [`ConfigStore`](crate::ConfigStore) adds a second one), the lock of a
 ///   shard that few other keys share, and the steps of the rules.
 ///
@@ -157,7 +158,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// Admits one request for `key` now, or rejects it.
     ///
     /// # Errors
-    /// [`KeyRejected`] if the request is rejected. Only limits that count rejected requests count it then.
+    /// [`KeyRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
     pub fn try_acquire<Q>(&self, key: &Q) -> Result<(), KeyRejected>
     where
         K: Borrow<Q>,
@@ -171,8 +172,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// one cost for each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// As for [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] unless there is exactly one cost for each
-    /// limit.
+    /// Returns the same errors as [`try_acquire`](Keyed::try_acquire), and [`KeyRejected::Costs`] unless there is
+    /// exactly one cost for each limit.
     pub fn try_acquire_costs<'a, Q>(
         &self,
         key: &Q,
@@ -218,7 +219,8 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// returned [`Decision`] includes what is left.
     ///
     /// # Errors
-    /// As for [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one cost for each limit.
+    /// Returns the same errors as [`decide`](Keyed::decide), and [`KeyRejected::Costs`] unless there is exactly one
+    /// cost for each limit.
     pub fn decide_costs<'a, Q>(
         &self,
         key: &Q,

@@ -11,7 +11,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// request costs each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
-    /// As for [`try_acquire_costs`](Keyed::try_acquire_costs).
+    /// Returns the same errors as [`try_acquire_costs`](Keyed::try_acquire_costs).
     pub fn reserve<'a, Q>(
         &self,
         key: &Q,

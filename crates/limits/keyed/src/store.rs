@@ -18,7 +18,8 @@ const CELLS_PER_INSERTION: usize = 8;
 /// the cost of a new key is settled.
 const CELLS_FOR_ROOM: usize = 256;
 /// The number of keys per shard when the store is full: three quarters of a table, which grows at seven eighths. With
-/// more shards, decisions miss the cache more often; with fewer, it takes longer to rehash a table, under its lock.
+/// more shards, decisions miss the cache more often; with fewer shards, a table is locked for longer while it is
+/// rehashed.
 const KEYS_PER_SHARD: usize = 24_576;
 
 /// Decides what happens to a new key when the number of keys is at its maximum.
@@ -41,10 +42,10 @@ pub enum WhenFull {
 /// of a new key checks 256, so memory is proportional to the number of active keys. [`sweep`](KeyStore::sweep) removes
 /// idle keys while no keys are inserted. No operation locks more than one shard at a time.
 ///
-/// **Removal never changes a decision.** A key is removed if every decision on it at a moment from `lag` ago on is the
-/// same without it. After the removal, a decision in the same shard with an earlier moment than the one at which the
-/// removed key became idle counts as made at that later moment. So nothing is admitted twice, however long a thread
-/// slept between reading its clock and asking.
+/// **Removal never changes a decision.** A key is removed if all decisions on it, except those at moments more than
+/// `lag` ago, are the same without its state. After the removal, a decision in the same shard with an earlier moment
+/// than the one at which the removed key became idle counts as made at that later moment. So nothing is admitted twice,
+/// however long a thread slept between reading its clock and asking.
 ///
 /// **The bound on keys is hard**: there are never more than `max_keys`, however many threads insert keys at the same
 /// time.
@@ -54,7 +55,7 @@ pub(crate) struct KeyStore<K, S> {
     /// The number of keys in all shards. Raised before an insertion, while it is less than `max_keys`; lowered after
     /// a removal.
     keys: CachePadded<AtomicU64>,
-    /// The number of shards that sweeps have visited so far. The next sweep continues from there.
+    /// The number of shards that sweeps have visited so far. The next sweep begins with the shard after them.
     swept: AtomicU64,
     max_keys: u64,
     when_full: WhenFull,
@@ -104,7 +105,7 @@ impl<K: Hash + Eq, S: BuildHasher> KeyStore<K, S> {
     /// clean-up ended.
     ///
     /// `usize::MAX` checks every cell once, unless other sweeps run at the same time, which check some of the shards
-    /// instead. Only one shard is locked at a time. A table that is more than four times too large releases memory.
+    /// instead. Only one shard is locked at a time. A table of which less than a quarter is in use releases memory.
     pub(crate) fn sweep(&self, now: Nanos, mut cells: usize) -> usize {
         let mut removed = 0;
         for _ in 0..self.shards.len() {

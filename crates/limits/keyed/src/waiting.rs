@@ -14,7 +14,7 @@ impl<K: Hash + Eq, C, S: BuildHasher> Keyed<K, C, S> {
     /// threads and tasks are admitted in the order in which they arrived.
     ///
     /// # Errors
-    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for another reason than its
+    /// [`WaitError::Rejected`] if the limits never admit it, or if the key is rejected for a reason other than its
     /// limits.
     pub fn until_ready<Q>(&self, key: &Q) -> Result<Duration, WaitError<KeyRejected>>
     where

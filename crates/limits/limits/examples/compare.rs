@@ -1,5 +1,5 @@
 //! Compares all limiters at a limit of 10/s, in virtual time: which requests of a growing load each limiter admits, and
-//! how much time a caller needs that retries after each rejection.
+//! how much time a caller that retries after each rejection needs.
 //!
 //! `cargo run -p nanopace-limits --features pools --example compare`
 

@@ -1,4 +1,4 @@
-//! The cost of a request: one for all limits, or one for each.
+//! The cost of a request: the same cost for all limits, or one cost for each limit.
 
 use crate::CostsRejected;
 #[cfg(feature = "std")]

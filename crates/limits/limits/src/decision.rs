@@ -10,7 +10,8 @@ use thiserror::Error;
 /// The reason why a request was rejected. Only limits that count rejected requests have counted it.
 ///
 /// Errors are ordered by how long the request has to wait. [`ExceedsCapacity`](Rejected::ExceedsCapacity) is greater
-/// than any moment; between two of these errors, the one with the smaller capacity is the greater.
+/// than any [`NotUntil`](Rejected::NotUntil). The greater of two `ExceedsCapacity` errors is the one with the smaller
+/// capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Rejected {
     /// The request is too early. The same request is admitted from this moment on, and not earlier, if no other request

@@ -46,7 +46,7 @@ pub use waiting::{Wait, WaitError};
 
 /// Building blocks for a limiter of your own, such as `Keyed` of `nanopace-keyed`.
 ///
-/// [`Limits`] decide on a state ([`LimitsState`](custom::LimitsState)) that you store where you like. A
+/// [`Limits`] make decisions on a state ([`LimitsState`](custom::LimitsState)) that you can store anywhere. A
 /// [`Receipt`](custom::Receipt) refunds or corrects a request. A `WaitQueue` and a `Waitable` add waiting in FIFO
 /// order.
 ///

@@ -119,8 +119,8 @@ impl Limiter {
     /// | `nanopace_limits_rejected_total` | counter | rejected requests, for any reason |
     /// | `nanopace_limits_waited_seconds` | histogram | how long requests waited until they were admitted |
     ///
-    /// Each has the label `limiter` with the name. A refunded request stays counted, because counters never decrease. A
-    /// caller that gives up while it waits is not counted.
+    /// Each metric has the label `limiter`, whose value is the name. A refunded request stays counted, because counters
+    /// never decrease. A caller that gives up while it waits is not counted.
     #[cfg(feature = "metrics")]
     #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
     #[must_use]
@@ -138,8 +138,8 @@ impl Limiter {
     ///
     /// By default a request that costs something is rejected while others wait. Its retry time is that of the first
     /// request in the queue, or a later one. The retry time may be in the past if the first request has not asked again
-    /// yet. A caller that asks often, or for little, therefore takes nothing from requests that wait. Limits that count
-    /// rejected requests (`sliding-log-all`) count these rejections too.
+    /// yet. Frequent or small requests therefore take nothing from requests that wait. Limits that count rejected
+    /// requests (`sliding-log-all`) count these rejections too.
     #[must_use]
     pub fn fair(self, fair: bool) -> Limiter {
         Limiter { is_fair: fair, ..self }
@@ -148,7 +148,7 @@ impl Limiter {
     /// Admits one request now, or rejects it.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is rejected. Only limits that count rejected requests count it then.
+    /// [`Rejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
     #[inline]
     pub fn try_acquire(&self) -> Result<(), Rejected> {
         self.try_acquire_same(1)
@@ -158,7 +158,7 @@ impl Limiter {
     /// each limit, in the order of the limits (`&[1, 4_000]`). Either all limits count it or none.
     ///
     /// # Errors
-    /// [`CostsRejected`] if the request is rejected. Only limits that count rejected requests count it then.
+    /// [`CostsRejected`] if the request is rejected. In that case, only limits that count rejected requests count it.
     pub fn try_acquire_costs<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<(), CostsRejected> {
         match costs.into() {
             Costs::Same(n) => Ok(self.try_acquire_same(n)?),

@@ -36,7 +36,7 @@ pub use state::LimitsState;
 ///   request after one interval at the latest.
 /// * A limit that is no longer in force keeps counting until all of its requests are paid off or have left its window.
 ///   If it comes back into force before that, it continues as if it had been in force. So lowering a limit and raising
-///   it again admits nothing twice. If there are more than eight such limits, only the eight that count for longest are
+///   it again gains no capacity. If there are more than eight such limits, only the eight that count for longest are
 ///   kept.
 ///
 /// # Alternating limits
@@ -46,13 +46,14 @@ pub use state::LimitsState;
 ///
 /// * Each limit admits no more than it would admit alone. All of them together therefore admit at most the sum.
 /// * If one limit always admits at least as much as each of the others, all of them together admit no more than that
-///   limit. This holds for rates of which one has the highest rate and the largest burst, and for windows of one kind
-///   and period.
+///   limit. This holds for rates, if one of them has both the highest rate and the largest burst, and for windows of
+///   one kind and period.
 ///
-/// Other limits together can come close to the sum, because a limit records only what it needs itself. A rate records
-/// what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten in the last 0.9 s owes for one.
-/// If `20/s in 10` replaces it, 29 are admitted within 0.95 s. Another example: a full window that a lower rate
-/// replaces exhausts the rate, which admits again after an interval, not after the window.
+/// Other limits together can come close to the sum, because each limit records only what its own rule needs. A rate
+/// records what is owed, not when requests were admitted: `10/s burst 1` that has admitted ten requests in the last 0.9
+/// s owes for one of them. If `20/s in 10` replaces it, 29 requests are admitted within 0.95 s. Another example: if a
+/// lower rate replaces a full window, the rate begins exhausted, but admits a request after one interval, not after the
+/// window's period.
 ///
 /// ```
 /// use nanopace_limits::Limits;
@@ -122,7 +123,7 @@ impl Limits {
     /// limits that count rejected requests.
     ///
     /// # Errors
-    /// [`CostsRejected`] if the request is rejected, or unless there is exactly one cost for each limit.
+    /// [`CostsRejected`] if the request is rejected, or if there is not exactly one cost for each limit.
     pub fn try_acquire_costs<'a>(
         &self,
         state: &mut LimitsState,

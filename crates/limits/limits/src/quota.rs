@@ -45,7 +45,7 @@ pub enum QuotaError {
         "`{0}` is not a quota: write a count, a slash and a period, such as 10/s, 3/60s, 5k/h or 1/day"
     )]
     Syntax(String),
-    /// A period with the unit `M`, which could be meant as a month, as a minute or as a million.
+    /// A period with the unit `M`, which could mean a month, a minute or a million.
     #[error(
         "`{0}`: M is a factor, not a period: write 10/month, 10/min, or 10M/s for ten million per second"
     )]

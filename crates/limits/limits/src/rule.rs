@@ -116,7 +116,8 @@ pub trait Rule: Debug + Send + Sync {
     /// arrival: the state does not record its moment.
     ///
     /// # Errors
-    /// [`Rejected`] if the request is rejected. Nothing is counted then, unless [`refuse`](Rule::refuse) counts it.
+    /// [`Rejected`] if the request is rejected. In that case, nothing is counted, unless [`refuse`](Rule::refuse)
+    /// counts the request.
     fn try_acquire(&self, state: &mut Self::State, now: Nanos, n: u64) -> Result<(), Rejected> {
         if n == 0 || n > self.most() {
             return self.peek(state, now, n);

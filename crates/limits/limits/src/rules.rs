@@ -28,7 +28,7 @@ pub(crate) use windows::Counts;
 
 use crate::Rejected;
 
-/// Returns how much of `capacity` may be counted already so that `n` more fit.
+/// Returns the largest count at which `n` more requests still fit into `capacity`.
 ///
 /// # Errors
 /// [`Rejected::ExceedsCapacity`] if `n` alone exceeds the capacity.

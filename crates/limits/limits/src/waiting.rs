@@ -60,7 +60,8 @@ pub enum WaitError<E> {
     #[error("not before the timeout: it may be admitted after another {retry:?}")]
     TooLate {
         /// The time after which the request might be admitted, if no other request enters the queue ahead of it, and
-        /// all requests ahead of it stay. With more than a thousand requests ahead, it is admitted later.
+        /// all requests ahead of it stay. With more than a thousand requests ahead, the request is admitted after a
+        /// longer time.
         retry: Duration,
     },
     /// Waiting does not help: the request is never admitted, or not before something else changes.

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The shortest and the longest timeout, unless the timeout was set.
 const BOUNDS: [Duration; 2] = [Duration::from_millis(25), Duration::from_millis(250)];
 
-/// The usual maximum of round trips for a decision: the store may have forgotten the script, and the limits may have
-/// changed.
+/// The number of round trips that a decision usually takes at most: the store may have forgotten the script, and the
+/// limits may have changed.
 const TRIPS: u32 = 4;
 
 /// The timeout of decisions: either fixed by a setting, or computed from the round trips.

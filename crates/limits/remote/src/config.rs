@@ -42,11 +42,11 @@ const VERSION: &str = "v";
 ///
 /// * **Delay**: in each process that follows the configuration, a change is in force after one interval and the time
 ///   that reading takes. In the process that makes the change, it is in force at once.
-/// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, those of different
-///   processes one after the other.
+/// * **Whole changes**: all changes of one [`apply`](ConfigStore::apply) are made in one step, and the changes of
+///   different processes are made one after the other.
 /// * **Store lost**: the last configuration that was read stays in force, even if the store comes back empty, and
-///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change is made to the content of the store at that
-///   time.
+///   [`trouble`](RemoteConfig::trouble) returns the reason. The next change is made to the content that the store has
+///   at the time of that change.
 ///
 /// # In the store
 ///
@@ -102,7 +102,8 @@ impl RemoteConfig {
     /// Checks the store now. Then returns the [`trouble`](RemoteConfig::trouble) as an error, if there is any.
     ///
     /// # Errors
-    /// As for [`follow`](RemoteConfig::follow). The configuration that was read last stays in force.
+    /// Returns the same errors as [`follow`](RemoteConfig::follow). After an error, the configuration that was read
+    /// last stays in force.
     pub fn refresh(&self) -> Result<(), Arc<RemoteError>> {
         self.followed.refresh();
         self.trouble().map_or(Ok(()), Err)

@@ -130,8 +130,8 @@ impl<'a> Decide<'a> {
         self.conclude(verdict == 1, now, more, &before).map(Step::Done)
     }
 
-    /// Returns the error of a decision of which a call has failed. If the store has responded before a timeout, it was
-    /// not lost: the limits changed so often that the time ran out.
+    /// Returns the error of a decision of which a call has failed. If the store has responded before a timeout, the
+    /// store was not lost: the limits changed so often that the time ran out.
     pub(crate) fn failed(&mut self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::Timeout | StoreError::Connection(_)) {
             // An error is a response too: nothing was counted.

@@ -63,7 +63,7 @@ impl RemoteKeyed {
     /// Changes the limits of all keys, in this process. Earlier admissions stay counted.
     ///
     /// # Errors
-    /// [`UnsupportedLimit`] if the store does not support one of the limits. Nothing has changed then.
+    /// [`UnsupportedLimit`] if the store does not support one of the limits. In that case, nothing has changed.
     pub fn set_limits(&self, limits: Limits) -> Result<(), UnsupportedLimit> {
         Plan::new(Arc::new(limits.clone()))?;
         self.config().set(limits);
@@ -111,7 +111,7 @@ impl<C: LimitsOf<str>> RemoteKeyed<C> {
     /// [`Decision`] includes what is left. With a cost of zero, nothing is counted.
     ///
     /// # Errors
-    /// As for [`decide`](Self::decide).
+    /// Returns the same errors as [`decide`](Self::decide).
     pub fn decide_costs<'a>(
         &self,
         key: &str,

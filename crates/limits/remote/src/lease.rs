@@ -46,7 +46,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the actual cost for each limit: the request and the used tokens of the block. The difference to the
+    /// Returns the actual cost for each limit: the request and the used tokens of the block. The difference from the
     /// receipt is given back.
     pub(crate) fn used(&self) -> Vec<u64> {
         self.receipt.costs().iter().map(|counted| counted - self.tokens).collect()

@@ -36,8 +36,8 @@ pub enum OnLoss {
     Allow,
     /// This process decides on requests by its part of the limits. The value is the number of processes, 1 or more.
     /// Each limit's rate and burst are divided by it. A burst or a window's count that would be less than one is one.
-    /// The counts in the store are not known for these decisions. Moments such as that of `NotUntil` are then by this
-    /// process's clock instead of the store's. At most 65 536 keys are stored at a time, in full length. A new key
+    /// These decisions ignore the counts in the store. Their moments, such as that of `NotUntil`, are by this process's
+    /// clock instead of the store's. At most 65 536 keys are stored at a time, each in its full length. A new key
     /// beyond that number is rejected.
     LocalShare(u32),
 }

@@ -58,7 +58,7 @@ impl Remote {
     /// Like [`lazy`](Remote::lazy), with the given settings.
     ///
     /// # Errors
-    /// As for [`lazy`](Remote::lazy).
+    /// Returns the same errors as [`lazy`](Remote::lazy).
     pub fn lazy_with(url: &str, settings: Settings) -> Result<Self, RemoteError> {
         // The error may contain parts of the address.
         let client = Client::open(url).map_err(|_| RemoteError::Url)?;

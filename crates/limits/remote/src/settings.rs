@@ -8,8 +8,8 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// The settings of a store: timeouts, and the number of connections. After two failed decisions in a row, the store is
 /// not called until it responds again.
 ///
-/// In tasks, a timeout is exact except for a millisecond or two. In threads, the operating system measures the timeout:
-/// Linux uses ticks, often of 4 ms, and adds up to two of them.
+/// In tasks, a timeout is exact to a millisecond or two. In threads, the operating system measures the timeout: Linux
+/// uses ticks, often of 4 ms, and adds up to two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The timeout of a decision, or `None` if it follows the round trips.
@@ -19,8 +19,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Sets the timeout of a whole decision: from 1 ms to an hour. After the timeout, or up to a tenth later, the
-    /// decision is made without the store.
+    /// Sets the timeout of a whole decision: from 1 ms to an hour. After the timeout, or up to a tenth of the timeout
+    /// later, the decision is made without the store.
     ///
     /// By default the timeout follows the round trips to the store, by the estimate of RFC 6298: four smoothed round
     /// trips plus four times their smoothed variation, but at least 25 ms and at most 250 ms. Each missed response

@@ -1,5 +1,5 @@
-//! A server with three limits: one for all requests together, one for each address, and on `/search` one for each API
-//! key, where a write costs five.
+//! A server with three limits: one for all requests together, one for each address, and one for each API key on
+//! `/search`, where a write costs five.
 //!
 //! ```text
 //! cargo run -p nanopace-tower --example axum

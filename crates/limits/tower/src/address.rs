@@ -116,9 +116,9 @@ where
 ///
 /// Each proxy adds to the end of the field the address that *it* was called from. A client may send the field too, with
 /// any address in it, and the proxies add their entries after that address. So only the last `proxies` entries, which
-/// your own proxies have written, can be trusted. The first of these is the client. A server that uses the very first
-/// entry lets each client choose its own key, which removes the limit. The same happens if the number is too large. If
-/// the number is too small, the key is the address of a proxy, and its clients share one limit.
+/// your own proxies have written, can be trusted. The first of these entries is the client. A server that uses the very
+/// first entry lets each client choose its own key, which removes the limit. The same happens if the number is too
+/// large. If the number is too small, the key is the address of a proxy, and its clients share one limit.
 ///
 /// Clients must not be able to reach the server past the proxies, for the same reason.
 ///

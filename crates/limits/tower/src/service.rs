@@ -60,7 +60,7 @@ impl<D, C, A> Settings<D, C, A> {
 ///
 /// The service is ready when the inner service is, and decides on a request when it is called. A rejected request never
 /// reaches the inner service. While a store decides, the request waits together with the inner service that was ready,
-/// and this service continues with a clone of it.
+/// and this service continues with a clone of the inner service.
 ///
 /// ```
 /// use http::{Request, Response};

@@ -23,10 +23,15 @@ const STACK: usize = 8 << 20;
 
 /// Performs the command of the command line.
 ///
-/// The exit status is 0 for success, 1 if the results could not be written, 2 if the command line is wrong (nothing was
-/// started), 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost or doubled slots, 4
-/// if the load is incomplete, 5 if the target or the store of a fleet cannot be reached, and 130 after an interrupt
-/// before a fleet has started, or after more interrupts than it takes to end the command.
+/// The exit status is
+///
+/// * 0 for success;
+/// * 1 if the results could not be written;
+/// * 2 if the command line is wrong, in which case nothing was started;
+/// * 3 if a requirement was missed, no rate met the objective of a search, or a fleet lost or doubled slots;
+/// * 4 if the load is incomplete;
+/// * 5 if the target or the store of a fleet cannot be reached;
+/// * 130 after an interrupt before a fleet has started, or after more interrupts than it takes to end the command.
 ///
 /// # Panics
 ///

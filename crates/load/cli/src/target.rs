@@ -1,4 +1,4 @@
-//! Runs the embedded HTTP target: a server for load tests without a server of their own.
+//! Runs the embedded HTTP target: a server for load tests that have no server of their own.
 //!
 //! The target supports HTTP/1.1 and HTTP/2, with and without TLS. It uses half of the machine's cores, and leaves the
 //! other half to the load. On a machine with two cores, its single thread serves about 100 000 requests/s.

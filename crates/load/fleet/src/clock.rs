@@ -128,7 +128,7 @@ impl Sample {
         of_store_ns.abs_diff(passed_ns.cast_signed()) <= most_ns + passed_ns / 1_000
     }
 
-    /// Returns the time of the machine's clock in the middle of the round trip, and the time of the run then.
+    /// Returns the time of the machine's clock in the middle of the round trip, and the time of the run at that moment.
     fn run_at(&self, origin_us: i64) -> (u64, i64) {
         (self.middle_ns(), (self.store_us - origin_us).saturating_mul(1_000))
     }
@@ -154,7 +154,7 @@ impl Sample {
 
 /// The number of round trips that a node makes before it joins, to measure the round-trip time and the store's time.
 /// While it waits for other nodes, it makes more round trips, and uses this number of the latest ones. After a clock
-/// was set, it starts again.
+/// has been set, the node starts the measurement again.
 const SAMPLES: usize = 8;
 
 /// The latest round trips before a node begins.

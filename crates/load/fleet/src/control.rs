@@ -250,8 +250,8 @@ impl Control {
         Err(FleetError::Contended)
     }
 
-    /// Waits until a node knows a version, so that it survives a loss of the store's data. Returns `false` if the
-    /// version was lost before that. `before` is the run without the version.
+    /// Waits until a node knows a version, so that the version survives a loss of the store's data. Returns `false` if
+    /// the version was lost before that. `before` is the run without the version.
     fn is_heard(&self, before: &Run, version: &Version) -> Result<bool, FleetError> {
         let began = Instant::now();
         while began.elapsed() < HEARD_IN {

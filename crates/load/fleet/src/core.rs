@@ -103,7 +103,7 @@ pub(crate) struct Core {
     cut: Option<Cut>,
     /// The slot that the pacer had reached under a load that is no longer in force.
     reached_slot: u64,
-    /// The first frame in which the node takes part, because the load in force reaches `reached_slot` there.
+    /// The first frame in which the node takes part, because the load in force reaches `reached_slot` in that frame.
     resumes_in: u64,
 
     /// The first frame in which the node no longer takes part; `None` until the node leaves or ends.
@@ -134,8 +134,8 @@ pub(crate) struct Update {
     pub(crate) slot: u64,
     /// The leases, one for each frame. At the end of the node's part, an empty lease follows.
     pub(crate) leases: Vec<Lease>,
-    /// Whether the leases may begin later than `slot` if the pacer has already started slots there. This is allowed if
-    /// the node has no tracks from this frame on.
+    /// Whether the leases may begin later than `slot` if the pacer has already started `slot` or later slots. This is
+    /// allowed if the node has no tracks from this frame on.
     pub(crate) may_begin_later: bool,
 }
 
@@ -406,8 +406,8 @@ impl Core {
     }
 
     /// Records whether the pacer has accepted an update. If not, the update was too late for its first frame, and the
-    /// pacer keeps its old leases there. In this case, the node gives up the tracks that it has got since, and slots of
-    /// the old leases that others own count as started twice.
+    /// pacer keeps its old leases of that frame. In this case, the node gives up the tracks of that frame that the
+    /// pacer does not have, and slots of the old leases that others own count as started twice.
     pub(crate) fn told(&mut self, update: &Update, is_taken: bool) {
         if !is_taken {
             let others = self.book.give_up(update.frame);

@@ -171,8 +171,8 @@ impl Fleet {
     }
 
     /// Joins the run, and waits until it starts, for at most [`join_timeout`](Fleet::join_timeout). If a run with this
-    /// name has reached the end of its load, but not all of its nodes have finished, this first waits until they have
-    /// finished or count as dead, and then for two seconds in which these nodes can read the account.
+    /// name has reached the end of its load, but not all of its nodes have finished, this call first waits until they
+    /// have finished or count as dead, and then for two seconds in which these nodes can read the account.
     ///
     /// # Errors
     /// [`FleetError`] if the node cannot join, for example [`FleetError::NotStarted`] if the run has not started in

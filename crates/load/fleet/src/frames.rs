@@ -3,11 +3,11 @@
 use crate::track_ownership::TrackSet;
 use std::time::Duration;
 
-/// The minimum number of frames by which a node asks for a frame before it begins. The time of the node's round trips
-/// is added.
+/// The minimum lead, in frames, with which a node asks for a frame before the frame begins. The time of the node's
+/// round trips is added.
 pub(crate) const LEAD: u64 = 3;
 
-/// The maximum number of frames by which the store accepts claims for a frame before it begins.
+/// The maximum lead, in frames, with which the store accepts claims for a frame before the frame begins.
 const MOST_LEAD: u64 = 64;
 
 /// The frames and tracks of a run. Times are those of the run, in nanoseconds.
@@ -38,8 +38,8 @@ impl Frames {
         Frames { frame_ns, tracks: nodes.next_power_of_two().max(16) }
     }
 
-    /// Returns the number of frames by which the store must accept claims for a frame before it begins, so that a node
-    /// which asks `ahead_ns` earlier than [`LEAD`] frames before is not too early.
+    /// Returns the lead, in frames, with which the store must accept claims for a frame, so that a node which asks
+    /// `ahead_ns` earlier than [`LEAD`] frames before the frame begins is not too early.
     pub(crate) fn lead(&self, ahead_ns: u64) -> u64 {
         (LEAD + 1 + ahead_ns / self.frame_ns).min(MOST_LEAD)
     }

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 pub(crate) struct LostNode {
     /// The frame of the node's last report. If the store was stalled, it may have received the report much later.
     from: u64,
-    /// The number of frames that the node may have run without the store since then.
+    /// The number of frames that the node may have run without the store since that report.
     frames: u64,
     /// The smallest number of nodes with which it may have shared the load in these frames.
     members: u32,

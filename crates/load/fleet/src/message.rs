@@ -104,7 +104,7 @@ pub(crate) struct Join {
     pub(crate) awaited: u32,
     /// The frames that the round-trip time of this node requires.
     pub(crate) frames: Frames,
-    /// The number of frames by which the node must ask for a frame before it begins, as in a [`Claim`].
+    /// The lead, in frames, with which the node must ask for a frame, as in a [`Claim`].
     pub(crate) lead: u64,
     /// The load; `None` to use the load of the run.
     pub(crate) load: Option<LoadText>,
@@ -132,7 +132,8 @@ pub(crate) struct Claim {
     pub(crate) answered: u64,
     /// The last epoch that the node knows.
     pub(crate) epoch: u64,
-    /// The number of frames by which the node must ask for a frame before it begins, because of its round-trip time.
+    /// The lead, in frames, with which the node must ask for a frame before the frame begins, because of the node's
+    /// round-trip time.
     pub(crate) lead: u64,
     /// The time of the run at which the claim expires. After this time the store grants nothing, because the answer
     /// might arrive too late.
@@ -196,7 +197,7 @@ pub(crate) struct Run {
     pub(crate) state: State,
     pub(crate) awaited: u32,
     pub(crate) frames: Frames,
-    /// The number of frames by which a frame can be claimed before it begins.
+    /// The lead, in frames, with which a frame can be claimed before it begins.
     pub(crate) lead: u64,
     /// The beginning of the run, in microseconds of the store's clock.
     pub(crate) origin_us: i64,
@@ -238,7 +239,7 @@ pub(crate) struct Version {
     /// The unique number of the change; 0 is the load with which the run began.
     pub(crate) change: u64,
     pub(crate) from: u64,
-    /// The load from the frame `from` on; `None` if the load ends there.
+    /// The load from the frame `from` on; `None` if the load ends before that frame.
     pub(crate) shape: Option<String>,
     /// The shape that continues after a pause; `None` unless the run is paused.
     pub(crate) rest: Option<String>,

@@ -39,7 +39,7 @@ impl RoundTrips {
         self.last_ns
     }
 
-    /// Returns a round-trip time that is seldom exceeded.
+    /// Returns the smoothed round-trip time plus four times its variation. Few round trips take longer.
     pub(crate) fn long_ns(&self) -> u64 {
         self.smooth_ns + 4 * self.varies_ns
     }

@@ -55,7 +55,7 @@ struct Plan {
 
 const LOAD_MS: u64 = 2_000;
 
-/// One-way delays in milliseconds. The longest one is that to another continent.
+/// One-way delays in milliseconds. The longest one is typical of a link to another continent.
 const DELAYS: [u64; 7] = [0, 0, 1, 5, 25, 75, 150];
 
 /// The milliseconds from the end of the load until a node is killed, if it was frozen and never continues.
@@ -82,8 +82,8 @@ impl Plan {
         self.faults.iter().any(|(_, fault)| is_meant(fault))
     }
 
-    /// Returns whether the remaining nodes must start all slots. They cannot if a node is killed while another one is
-    /// without the store, or if the store loses the data about slots that a leaving node returned.
+    /// Returns whether the remaining nodes must start all slots. They cannot do so if a node is killed while another
+    /// one is without the store, or if the store loses the data about slots that a leaving node returned.
     fn is_for_the_living(&self) -> bool {
         let is_blind = self.has(Fault::cuts) && self.has(|fault| matches!(fault, Fault::Kill(_)));
         let is_forgotten = self.forgets() && self.has(|fault| matches!(fault, Fault::Leave(_)));

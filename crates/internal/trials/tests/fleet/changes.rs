@@ -48,8 +48,8 @@ fn assert_gap(outcome: &Outcome, between: Duration) {
     assert!(longest.is_some_and(|longest| longest + 2 * FRAME >= between), "{longest:?}");
 }
 
-/// A node that does not know of a change starts slots that no longer exist. It counts these starts, and is correct
-/// again later.
+/// A node that does not know of a change starts slots that no longer exist. It counts these starts, and starts the
+/// right slots again once it knows of the change.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_rate_is_changed_while_a_node_is_cut_off() -> Result<()> {

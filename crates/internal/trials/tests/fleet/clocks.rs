@@ -1,5 +1,5 @@
-//! Tests machines with different clocks, which libfaketime simulates. It does not work with the servers, so only the
-//! simulation tests a store whose clock is set.
+//! Tests machines with different clocks, which libfaketime simulates. The library does not work with the servers, so
+//! only the simulation tests a store whose clock is set.
 
 use crate::{all_started, end, one_product, program};
 use anyhow::Result;

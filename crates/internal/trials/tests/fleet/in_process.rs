@@ -156,7 +156,7 @@ fn no_slot_is_expected_after_all_nodes_have_left() {
     }
 }
 
-/// The store considers the other node dead after it is cut off, and the survivor settles its slots.
+/// The store considers the other node dead after it is cut off, and the survivor settles the dead node's slots.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn the_survivor_of_a_node_that_died_late_is_the_last_node() {

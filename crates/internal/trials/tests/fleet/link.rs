@@ -1,4 +1,4 @@
-//! Nodes without a link to the store for a while, and requests and responses that are late or lost.
+//! Tests nodes that have no link to the store for a while, and requests and responses that are late or lost.
 
 use crate::{all_started, assert_if_run, end, one_product, program};
 use anyhow::Result;
@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Makes a fault in a run in which each node has its own proxy. Nodes that are cut off start their own slots, and the
-/// others start the slots that they see as free, so all are started.
+/// others start the slots that they see as free, so all slots are started.
 fn tried(nodes: usize, fault: impl Fn(&[Proxy]) -> Result<()>) -> Result<()> {
     one_product(|product| {
         let server = Server::start(product)?;

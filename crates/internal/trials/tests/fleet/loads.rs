@@ -1,4 +1,4 @@
-//! Tests loads that are too high, very slow and very fast.
+//! Tests loads whose rates are too high for the nodes, very low and very high.
 
 use crate::{all_started, assert_if_run, begin, each_product, end, one_product, program, were_run};
 use anyhow::Result;

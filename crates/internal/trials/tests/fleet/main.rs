@@ -92,7 +92,8 @@ fn assert_if_run(were_run: bool, holds: bool, outcome: &Outcome) {
     assert!(holds, "{}", outcome.summary());
 }
 
-/// Whether no node stalled for a frame or longer. A node that stalled may have been too late for any of its slots.
+/// Returns whether no node stalled for a frame or longer. A node that stalled may have been too late for any of its
+/// slots.
 fn were_run(outcome: &Outcome) -> bool {
     outcome.stalled_ms() < 100
 }

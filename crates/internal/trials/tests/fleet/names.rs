@@ -22,7 +22,7 @@ fn a_name_is_not_taken_from_a_run_that_is_in_progress() -> Result<()> {
 
 const SECRET: &str = "Tr0ub4dor";
 
-/// Returns the error of a wrong URL. The error must come soon and must not contain the secret.
+/// Returns the error of a wrong URL. The error must come within 20 s and must not contain the secret.
 fn refused(url: &str) -> Result<FleetError> {
     let asked = Instant::now();
     let fleet = Fleet::new(url, "run")?.shape("hold 1/s 1s".parse()?);

@@ -69,8 +69,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As in a failover to a replica with old data. The store is away for only a moment, or for longer than the nodes have
-/// claimed in advance.
+/// The store returns with old data, as after a failover to a replica. It is unavailable either for only a moment, or
+/// for longer than the nodes have claimed slots in advance.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_store_that_returns_as_an_old_copy_is_repaired() -> Result<()> {

@@ -100,8 +100,8 @@ impl fmt::Debug for MemoryConfig {
     }
 }
 
-/// The number of counters, which keys share by their hash. After a change of one key, the keys that share its counter
-/// look up their limits once. A model has one counter, because its executions must not depend on the hash.
+/// The number of counters, which keys share by their hash. After a change of one key, each key that shares its counter
+/// looks up its limits once more. A model has one counter, because its executions must not depend on the hash.
 const COUNTERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
 /// One counter of all changes of prefixes, and [`COUNTERS`] counters of changes of keys.

@@ -43,13 +43,13 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// effect. Returns the number of changes that replaced or removed limits.
     ///
     /// # Errors
-    /// [`ConfigError`] if the changes could not be stored. Nothing has changed then.
+    /// [`ConfigError`] if the changes could not be stored. In that case, nothing has changed.
     fn apply(&self, changes: &[Change<'_>]) -> Result<usize, ConfigError>;
 
     /// Sets the limits of a key or a prefix.
     ///
     /// # Errors
-    /// As for [`apply`](ConfigStore::apply).
+    /// Returns the same errors as [`apply`](ConfigStore::apply).
     fn set(&self, scope: Scope<'_>, limits: Limits) -> Result<(), ConfigError> {
         self.apply(&[Change::set(scope, limits)]).map(drop)
     }
@@ -57,7 +57,7 @@ pub trait ConfigStore: Debug + Send + Sync {
     /// Removes the limits of a key or a prefix. Returns whether it had limits.
     ///
     /// # Errors
-    /// As for [`apply`](ConfigStore::apply).
+    /// Returns the same errors as [`apply`](ConfigStore::apply).
     fn unset(&self, scope: Scope<'_>) -> Result<bool, ConfigError> {
         Ok(self.apply(&[Change::unset(scope)])? > 0)
     }

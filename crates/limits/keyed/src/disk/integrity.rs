@@ -34,8 +34,8 @@ fn content(file: &LockedFile) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Checks the header, because the database trusts the sizes in it. With wrong sizes the database may calculate for
-/// minutes, or panic.
+/// Checks the header, because the database trusts the sizes in it. With wrong sizes, the database may take minutes to
+/// open, or panic.
 fn check_header(header: &[u8], length: usize) -> Result<(), Error> {
     let layout = header.get(LAYOUT).filter(|_| header.starts_with(&MAGIC)).unwrap_or_default();
     let (numbers, _) = layout.as_chunks();

@@ -28,8 +28,8 @@ impl ConfigSnapshot {
     /// is killed during the call may leave a file `.tmp...` in the folder of the document.
     ///
     /// # Errors
-    /// [`ConfigError::Io`] if the document cannot be written. The old document stays then, unless only the last step
-    /// failed: the new document has replaced it in that case, but may be lost in a power cut.
+    /// [`ConfigError::Io`] if the document cannot be written. In that case, the old document stays, unless only the
+    /// last step failed: then the new document has replaced the old one, but may be lost in a power cut.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), ConfigError> {
         let path = path.as_ref();
         let text = toml::to_string(self).map_err(io::Error::other).map_err(with_path(path))?;

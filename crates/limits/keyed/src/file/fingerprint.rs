@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 /// milliseconds, on some file systems every two seconds.
 const TICK: Duration = Duration::from_secs(3);
 
-/// The metadata that identifies a version of a file. Another document has another fingerprint, except within a tick of
-/// the file system's clock.
+/// The metadata that identifies a version of a file. A different document has a different fingerprint, except within a
+/// tick of the file system's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     modified: SystemTime,
@@ -36,7 +36,7 @@ impl Fingerprint {
         [device, inode] != before.place[..2] && self.modified < changed
     }
 
-    /// Returns whether every later change will have another fingerprint. A file whose modification time is in the
+    /// Returns whether every later change will have a different fingerprint. A file whose modification time is in the
     /// future is never settled.
     pub(super) fn is_settled(&self) -> bool {
         SystemTime::now().duration_since(self.modified).is_ok_and(|age| age > TICK)

@@ -65,8 +65,8 @@ impl Defined {
     }
 }
 
-/// Returns the moment at which a rate has been paid off. Admissions while another limit is in force at worst exhaust
-/// it.
+/// Returns the moment at which a rate has been paid off. At worst, admissions while another limit is in force exhaust
+/// the rate.
 fn paid(let_in: &[LetIn], interval: u64, burst: u64) -> u64 {
     let after = |paid: u64, one: &LetIn| {
         (paid.max(one.now) + one.n * interval).min(one.now + burst * interval)
@@ -156,8 +156,8 @@ fn admitted(engine: &Keyed<String, MemoryConfig>, now: u64) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// A limit that comes back into force has counted all admissions since it was in force, whichever limits were in
-    /// force in between, unless it became idle.
+    /// A limit that comes back into force has counted all admissions since it was last in force, whichever limits were
+    /// in force in between, unless it became idle.
     #[test]
     fn a_limit_put_in_force_again_has_counted_all_along(
         (limits, steps) in prop::collection::vec(any_limit(), 2..5).prop_flat_map(with_steps),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Limits by key without a random hash, so that a failure can be repeated.
+/// Limits by key without a random hash, so that a failure can be reproduced.
 type Store = Keyed<u64, Uniform, BuildHasherDefault<DefaultHasher>>;
 
 fn store_when_full(limits: &str, max_keys: usize, lag: Duration, when_full: WhenFull) -> Store {

@@ -14,7 +14,7 @@ type End = Result<Duration, WaitError<KeyRejected>>;
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Returns limits of ten requests a day for each key. The key `alice` has used up its ten.
+/// Returns limits of ten requests a day for each key. The key `alice` has used up its limit.
 fn users() -> (ManualClock, Users) {
     let clock = ManualClock::new();
     let users: Users = Keyed::per(10, DAY).clock(clock.clone()).build().unwrap();

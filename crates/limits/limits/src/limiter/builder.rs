@@ -69,7 +69,7 @@ impl LimitsBuilder {
     /// Builds a limiter with these limits.
     ///
     /// # Errors
-    /// As for [`limits`](LimitsBuilder::limits).
+    /// Returns the same errors as [`limits`](LimitsBuilder::limits).
     pub fn build(self) -> Result<Limiter, LimitsError> {
         let LimitsBuilder { limits, clock, meter } = self;
         Ok(Limiter::from_parts(Limits::new(limits?), clock).with_meter(meter))

@@ -8,12 +8,12 @@
 //!
 //! **The fast path is open only if the word alone decides**: the limits are those that the limiter began with, and no
 //! request waits. So a decision here is the one that would be made under the lock, for the moment at which the request
-//! has read the clock. That moment may be in the past when the decision is made. A rate still keeps its bound
+//! read the clock. That moment may be in the past when the decision is made. A rate still keeps its bound
 //! ([`Gcra`](crate::Gcra)).
 //!
 //! While the fast path is closed, only the holder of the lock writes here. A request that loaded the word before it was
-//! moved fails to exchange it. It takes the lock instead, after the changes that were made under it. Models:
-//! `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
+//! moved fails to exchange it. It takes the lock instead, and then sees the changes that were made under the lock.
+//! Models: `an_open_word_is_counted_once`, `a_change_reaches_who_asks_without_the_lock`.
 
 use crate::limits::{Law, LimitState, LimitsState};
 use crate::sync::{AtomicU64, Relaxed};
@@ -29,8 +29,8 @@ const CLOSED: u64 = u64::MAX;
 pub(crate) struct FastPath {
     /// The limit whose word may be stored in `word`: the limiter's only limit, if that is a rate.
     limit: Option<Limit>,
-    /// The word, or [`CLOSED`]. Written by requests, which exchange the value that they have decided on, and under
-    /// the lock.
+    /// The word, or [`CLOSED`]. Written by requests, each of which exchanges the value on which it has decided, and by
+    /// the holder of the lock.
     word: AtomicU64,
 }
 

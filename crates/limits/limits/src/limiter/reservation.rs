@@ -9,7 +9,7 @@ impl Limiter {
     /// each limit the same (`1`), or has one cost for each limit (`&[1, 4_000]`).
     ///
     /// # Errors
-    /// As for [`try_acquire_costs`](Limiter::try_acquire_costs).
+    /// Returns the same errors as [`try_acquire_costs`](Limiter::try_acquire_costs).
     pub fn reserve<'a>(&self, costs: impl Into<Costs<'a>>) -> Result<Reservation, CostsRejected> {
         let costs = costs.into();
         let receipt = self.answer(costs, |limits, state, now| limits.reserve(state, now, costs))?;
@@ -44,8 +44,8 @@ impl Reservation {
     }
 
     /// Counts the actual cost of the request. If it is lower than the reserved cost, the difference is refunded. If it
-    /// is higher, the difference is counted, even if it does not fit: it then exceeds the limit, and requests are
-    /// rejected until it is paid off. Missing costs stay as they were reserved.
+    /// is higher, the difference is counted, even if it exceeds the limit. Requests are then rejected until the excess
+    /// is paid off. A limit for which `actual` has no cost keeps the reserved cost.
     pub fn commit_costs<'a>(mut self, actual: impl Into<Costs<'a>>) {
         if let Some(receipt) = self.receipt.take() {
             self.limiter.settle(&receipt, actual.into());

@@ -158,7 +158,8 @@ impl Limit {
     /// Returns this rate with the given burst.
     ///
     /// # Errors
-    /// [`LimitsError::NoBurst`] for a limit that is not a rate, or as for [`gcra_with_burst`](Limit::gcra_with_burst).
+    /// [`LimitsError::NoBurst`] for a limit that is not a rate, and otherwise the errors of
+    /// [`gcra_with_burst`](Limit::gcra_with_burst).
     pub fn with_burst(&self, burst: u64) -> Result<Limit, LimitsError> {
         match self.law {
             Law::Gcra { .. } => Ok(Limit::gcra_with_burst(self.quota, burst)?),

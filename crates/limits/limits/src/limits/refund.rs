@@ -29,8 +29,8 @@ impl Receipt {
         &self.costs
     }
 
-    /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force then. Its index
-    /// is `number` now.
+    /// Returns the index that `limit` had when the receipt was made, or `None` if it was not in force then. `number` is
+    /// its current index.
     fn number_of(&self, number: usize, limit: &Limit) -> Option<usize> {
         let then = self.limits.each();
         match then.get(number) {
@@ -44,7 +44,7 @@ impl Limits {
     /// Admits a request, and returns a receipt with which it can be refunded.
     ///
     /// # Errors
-    /// As for [`try_acquire_costs`](Limits::try_acquire_costs).
+    /// Returns the same errors as [`try_acquire_costs`](Limits::try_acquire_costs).
     pub fn reserve<'a>(
         self: &Arc<Limits>,
         state: &mut LimitsState,
@@ -80,10 +80,11 @@ impl Limits {
         }
     }
 
-    /// Replaces the cost in the receipt by the `actual` cost. A lower cost is refunded by limits that have stayed the
-    /// same since, except debt that time has paid off and counts that have left their window. A higher cost is counted
-    /// even if it exceeds a limit. Limits that have changed since the request count it too. If the number of limits has changed, each
-    /// changed limit counts the largest excess of all costs. Missing costs stay as they were.
+    /// Replaces the cost in the receipt by the `actual` cost. If the actual cost is lower, each limit that has not
+    /// changed since the request refunds the difference, except debt that time has paid off and counts that have left
+    /// their window. If the actual cost is higher, all limits count the difference, including those that have changed,
+    /// even if they are exceeded. If the number of limits has changed, each changed limit counts the largest of these
+    /// differences. A cost that is missing in `actual` stays unchanged.
     pub fn settle<'a>(
         &self,
         state: &mut LimitsState,

@@ -123,8 +123,8 @@ impl CountedLimit {
 }
 
 impl Replaced {
-    /// Returns the accounts that still count and that no limit `in_force` continues. If there are more than
-    /// [`MOST_REPLACED`], returns those that count for longest.
+    /// Returns those `accounts` (limits with their states) that still count and that no limit `in_force` continues. If
+    /// there are more than [`MOST_REPLACED`], returns those that count for longest.
     pub(crate) fn by(
         in_force: &[CountedLimit],
         mut accounts: Vec<CountedLimit>,
@@ -146,7 +146,7 @@ impl Replaced {
         &self.0
     }
 
-    /// Removes the accounts that no longer count at `now`. Returns whether all accounts are gone.
+    /// Removes the limits that no longer count at `now`. Returns whether none remains.
     pub(crate) fn has_ended(&mut self, now: Nanos) -> bool {
         self.0.iter_mut().for_each(|account| account.limit.advance(&mut account.state, now));
         self.0.retain(|account| !account.is_idle(now));

@@ -22,8 +22,8 @@ use std::time::Duration;
 /// been taken so far, including those of the request. A caller that blocked until its tokens were refilled was early,
 /// so its wait time is close to zero. A caller that takes older tokens is as late as those tokens are old.
 ///
-/// A retry time assumes that no other request takes tokens before it, and ignores tokens that are
-/// [waiting](TokenPool::waiting) already. The request is admitted at that time, or might be admitted earlier.
+/// A retry time assumes that no other request takes tokens before that time, and ignores tokens that are
+/// [waiting](TokenPool::waiting) already. The request is admitted at that time, and might be admitted earlier.
 ///
 /// If a request comes when a refill is due and the thread has not run yet, the request does the refill. So the result
 /// of [`take`](ManagedPool::take) depends on the moment, and not on when the thread is scheduled.
@@ -31,8 +31,8 @@ use std::time::Duration;
 /// Quota, size and interval can be [changed](ManagedPool::set_quota) while the pool is in use. Each change also refills
 /// the pool with the tokens that have accrued so far, and serves the waiting callers for which they suffice. A change
 /// of the interval restarts the intervals. Taken tokens stay taken, and accrued tokens are kept, including fractions.
-/// So in any span, no more is taken than if the largest `size` and `ratio` of that span had been in force throughout
-/// (see [`TokenPool`]). A retry time holds as long as nothing is changed.
+/// So in any span, no more tokens are taken than if the largest `size` and `ratio` of that span had been in force
+/// throughout (see [`TokenPool`]). A retry time holds as long as nothing is changed.
 ///
 /// # Cost
 ///
@@ -67,7 +67,8 @@ impl ManagedPool {
     /// at the rate of `quota`, every `interval` of `clock`.
     ///
     /// # Errors
-    /// As for [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more than a day.
+    /// Returns the same errors as [`TokenPool::new`], and [`QuotaError::Interval`] for an interval of zero or of more
+    /// than a day.
     pub fn start(
         quota: Quota,
         size: u64,
@@ -90,7 +91,7 @@ impl ManagedPool {
     /// [`refill`](ManagedPool::refill), which an event loop can call at any time.
     ///
     /// # Errors
-    /// As for [`start`](ManagedPool::start).
+    /// Returns the same errors as [`start`](ManagedPool::start).
     pub fn unattended(
         quota: Quota,
         size: u64,
@@ -115,8 +116,8 @@ impl ManagedPool {
     /// Takes `tokens` now and returns the wait time. Zero tokens are always available.
     ///
     /// # Errors
-    /// [`Rejected`] if the tokens are not available. No token is taken then. If the pool is closed and has too few
-    /// tokens left, the retry time is [`Nanos::MAX`].
+    /// [`Rejected`] if the tokens are not available. In that case, no token is taken. If the pool is closed and has too
+    /// few tokens left, the retry time is [`Nanos::MAX`].
     pub fn take(&self, tokens: u64) -> Result<Duration, Rejected> {
         let now = self.clock.now();
         self.state().take(tokens, now).map(|intended| now - intended)
@@ -126,8 +127,8 @@ impl ManagedPool {
     /// tokens are always available.
     ///
     /// # Errors
-    /// [`AcquireError::Closed`] if the pool is closed before or during the call, [`AcquireError::ExceedsCapacity`] for
-    /// more tokens than the pool can hold, even if it is only made smaller during the call. No token is taken then.
+    /// [`AcquireError::Closed`] if the pool is closed before or during the call. [`AcquireError::ExceedsCapacity`] if
+    /// the pool cannot hold `tokens`, or becomes too small for them during the call. In both cases, no token is taken.
     pub fn acquire(&self, tokens: u64) -> Result<Duration, AcquireError> {
         let intended = self.intended_start(tokens)?;
         Ok(self.clock.now() - intended)
@@ -163,7 +164,7 @@ impl ManagedPool {
     /// for the end of the old interval.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. Nothing is changed then.
+    /// [`QuotaError::Interval`] for an interval of zero or of more than a day. In that case, nothing is changed.
     pub fn set_interval(&self, interval: Duration) -> Result<(), QuotaError> {
         self.state().set_interval(interval, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -180,7 +181,7 @@ impl ManagedPool {
     /// hold now are rejected.
     ///
     /// # Errors
-    /// As for [`TokenPool::new`]. Nothing is changed then.
+    /// Returns the same errors as [`TokenPool::new`]. After an error, nothing has changed.
     pub fn set_size(&self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         self.state().set_size(size, ratio, self.clock.now())
     }

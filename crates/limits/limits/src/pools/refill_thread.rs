@@ -65,8 +65,8 @@ pub(crate) struct RefillThread {
 }
 
 impl RefillThread {
-    /// Starts a thread that calls `refill` with the time: at once, at the moment that the last call returned or
-    /// earlier, and when the thread is woken.
+    /// Starts a thread that calls `refill` with the current time: at once, and after each call at the moment that the
+    /// call returned. The thread may also call it earlier, for example when the thread is woken.
     pub(crate) fn start(
         clock: Arc<dyn Clock>,
         mut refill: impl FnMut(Nanos) -> Nanos + Send + 'static,

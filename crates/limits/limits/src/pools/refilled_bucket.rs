@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// A token bucket that a thread refills: with `count` tokens at the end of each `period`, up to `capacity`. Dropping
 /// the bucket ends the thread.
 ///
-/// Choose it if tokens have to come in batches, at the same moments for all callers. Otherwise
-/// [`TokenBucket`](crate::TokenBucket) needs no thread.
+/// Choose it if tokens have to come in batches, at the same moments for all callers. Otherwise choose
+/// [`TokenBucket`](crate::TokenBucket), which needs no thread.
 ///
 /// # Law
 ///
@@ -100,7 +100,7 @@ impl RefilledBucket {
     /// [`refill`](RefilledBucket::refill).
     ///
     /// # Errors
-    /// As for [`start`](RefilledBucket::start).
+    /// Returns the same errors as [`start`](RefilledBucket::start).
     pub fn unattended(
         quota: Quota,
         capacity: u64,
@@ -135,12 +135,12 @@ impl RefilledBucket {
         self.stock().tokens
     }
 
-    /// Changes the quota. The next refill comes one new period after the last one, or at once if that has passed; the
-    /// thread does not wait for the end of the old period. Tokens in the bucket stay. Setting the quota that is already
-    /// in force changes nothing.
+    /// Changes the quota. The next refill comes one new period after the last one, or at once if that moment has
+    /// passed; the thread does not wait for the end of the old period. Tokens in the bucket stay. Setting the quota
+    /// that is already in force changes nothing.
     ///
     /// # Errors
-    /// [`QuotaError::Interval`] for a period of more than a day. Nothing is changed then.
+    /// [`QuotaError::Interval`] for a period of more than a day. In that case, nothing is changed.
     pub fn set_quota(&self, quota: Quota) -> Result<(), QuotaError> {
         self.stock().set_quota(quota, self.clock.now())?;
         self.thread.iter().for_each(RefillThread::wake);
@@ -156,7 +156,7 @@ impl RefilledBucket {
     /// Changes the capacity. Tokens that do not fit are discarded.
     ///
     /// # Errors
-    /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. Nothing is changed then.
+    /// [`QuotaError::CapacityTooSmall`] for a capacity below the cost. In that case, nothing is changed.
     pub fn set_capacity(&self, capacity: u64) -> Result<(), QuotaError> {
         self.stock().set_capacity(capacity, self.clock.now())
     }
@@ -198,7 +198,7 @@ impl Stock {
         Rejected::NotUntil(self.ticks.moment(self.refills.saturating_add(more)))
     }
 
-    /// Changes the quota: the next refill comes one new period after the last one, or now if that has passed.
+    /// Changes the quota: the next refill comes one new period after the last one, or now if that moment has passed.
     fn set_quota(&mut self, quota: Quota, now: Nanos) -> Result<(), QuotaError> {
         self.refill(now);
         let last = self.ticks.moment(self.refills);

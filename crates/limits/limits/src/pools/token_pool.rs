@@ -68,7 +68,7 @@ impl TokenPool {
     /// tokens flow back at the new pace, even if there is room for all of them.
     ///
     /// # Errors
-    /// As for [`new`](TokenPool::new). Nothing is changed then.
+    /// Returns the same errors as [`new`](TokenPool::new). After an error, nothing has changed.
     pub fn set_size(&mut self, size: u64, ratio: f64) -> Result<(), QuotaError> {
         let share = valid_share(size, ratio)?;
         self.carry = self.carry_in(size);

@@ -76,7 +76,7 @@ impl Atomic<LeakyQueue> {
     /// Admits one request at `now` and returns its departure time, which is `now` or later.
     ///
     /// # Errors
-    /// [`Rejected::NotUntil`] if the bucket is full. Nothing is counted then.
+    /// [`Rejected::NotUntil`] if the bucket is full. In that case, nothing is counted.
     pub fn enqueue_at(&self, now: Nanos) -> Result<Nanos, Rejected> {
         self.admit(1, now).map(|before| self.rule().departure(before, now))
     }

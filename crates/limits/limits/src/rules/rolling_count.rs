@@ -16,10 +16,9 @@ use nanopace_nanos::Nanos;
 ///
 /// # Cost
 ///
-/// 16 bytes for each moment within the interval at which something was added, and a running total.
-/// Each event is added once and leaves once, so both operations take constant time on average.
-/// Memory grows with the traffic. If that has no bound, [`SlottedRing`](crate::SlottedRing) counts
-/// in constant memory.
+/// 16 bytes for each moment within the interval at which something was added, and a running total. Each event is added
+/// once and leaves once, so both operations take constant time on average. Memory grows with the traffic. If the
+/// traffic has no bound, [`SlottedRing`](crate::SlottedRing) counts in constant memory.
 ///
 /// # Source
 ///

@@ -10,7 +10,7 @@ use nanopace_nanos::Nanos;
 ///
 /// # Law
 ///
-/// A request for n at t is admitted if at most `count` - n was admitted after t - period. Rejected requests are not
+/// A request for n at t is admitted if at most `count` - n were admitted after t - period. Rejected requests are not
 /// remembered. The retry time is the moment at which enough of the remembered requests are one period old.
 ///
 /// [`counting_rejected`](SlidingLog::counting_rejected) makes a variant: a request is admitted if at most `count` - n
@@ -22,9 +22,9 @@ use nanopace_nanos::Nanos;
 ///
 /// # Cost
 ///
-/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each remembered moment. There are at most `count` of them, also
-/// in the variant, because it forgets requests that can no longer cause a rejection. A decision takes constant time on
-/// average.
+/// A lock ([`Locked`](crate::Locked)), and 16 bytes for each remembered moment. At most `count` moments are remembered.
+/// The variant needs no more, because it forgets requests that can no longer cause a rejection. A decision takes
+/// constant time on average.
 ///
 /// # Source
 ///

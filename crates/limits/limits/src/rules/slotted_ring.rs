@@ -21,7 +21,7 @@ use nanopace_nanos::Nanos;
 ///
 /// # Source
 ///
-/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which counts in buckets of time, too.
+/// The rolling number of Netflix's library Hystrix (`HystrixRollingNumber`), which also counts in buckets of time.
 #[derive(Clone, Debug)]
 pub struct RingCount<const N: usize> {
     slots: Windows,
@@ -112,7 +112,7 @@ fn place<const N: usize>(number: u64) -> usize {
 ///
 /// Slots are counted from the clock's origin. A request for n is admitted if at most `count` - n were admitted during
 /// the slot of its moment and the N - 1 slots before it. With slots of length w, at most `count` are admitted within
-/// any (N - 1) w, both ends included. And every request is admitted that the exact rule for N w would admit.
+/// any (N - 1) w, both ends included. Every request that the exact rule for N w would admit is admitted.
 ///
 /// There are two ways to fit slots to a period. [`new`](SlottedRing::new) takes slots of period / N, as is usual, and
 /// guards period x (N - 1) / N: a limit of 300 per 1.0 s in ten slots guards 300 per 0.9 s.

@@ -14,7 +14,7 @@ use nanopace_nanos::Nanos;
 ///
 /// So up to `capacity` / `cost` requests are admitted at once after a long enough idle time. In any span of length L,
 /// at most (`capacity` + L x rate) / `cost` are admitted. The bucket is full at first, unless
-/// [`initially`](TokenBucket::initially) sets another fill.
+/// [`initially`](TokenBucket::initially) sets a different fill.
 ///
 /// The interval between two tokens is exact if it is a whole number of nanoseconds. Otherwise a decision is early or
 /// late by less than 2 ns, so the bound holds for an L that is longer by that much. The error does not accumulate.
@@ -28,7 +28,7 @@ use nanopace_nanos::Nanos;
 ///
 /// J. S. Turner, "New directions in communications (or which way to the information age?)", IEEE Communications
 /// Magazine, 1986; ITU-T Recommendation I.371 (continuous-state leaky bucket); RFC 2697 (the committed burst). The
-/// `TokenBucket` of the library folly keeps one moment as its state, too.
+/// `TokenBucket` of the library folly also keeps one moment as its state.
 ///
 /// ```
 /// use nanopace_nanos::Nanos;
@@ -66,7 +66,7 @@ impl TokenBucket {
     /// level is the capacity minus the [`tokens`](TokenBucket::tokens): 0 at first.
     ///
     /// # Errors
-    /// As for [`new`](TokenBucket::new).
+    /// Returns the same errors as [`new`](TokenBucket::new).
     pub fn leaky_meter(quota: Quota, capacity: u64) -> Result<TokenBucket, QuotaError> {
         TokenBucket::new(quota, capacity)
     }
@@ -84,8 +84,8 @@ impl TokenBucket {
     ///
     /// If each key has its own bucket, all buckets are refilled from `start` on, not from the key's first request. The
     /// bucket of a late key is therefore as full as if it had existed since `start`. A rejected request leaves no
-    /// state, so a bucket that began empty at the key's first request would begin again at each request, and never
-    /// fill.
+    /// state, so a bucket that began empty at the key's first request would begin again empty at each request, and
+    /// never fill.
     ///
     /// # Errors
     /// [`QuotaError::InitialTooLarge`] for more than the capacity.

@@ -12,8 +12,8 @@
 //! exactly 1 ns. One multiplication turns a moment into units.
 //!
 //! A debt starts at the moment rounded up, and is compared with the moment rounded up, so a whole burst is admitted at
-//! one moment. A decision is early or late by less than a unit, so by less than 2 ns. If the interval is a whole number
-//! of nanoseconds, the decision is exact. Debts are sums of whole intervals, so nothing accumulates.
+//! one moment. A decision is early or late by less than a unit, which is less than 2 ns. If the interval is a whole
+//! number of nanoseconds, the decision is exact. Debts are sums of whole intervals, so errors do not accumulate.
 
 use crate::rules::room_beside;
 use crate::{Quota, QuotaError, Rejected};
@@ -143,7 +143,7 @@ impl VirtualSchedule {
     /// paid off over time is not refunded.
     ///
     /// `owed_after` is the debt right after these requests were counted, and `gone_back` is the number of requests that
-    /// were refunded since.
+    /// were refunded since then.
     pub(crate) fn without(
         &self,
         owed: u64,

@@ -1,4 +1,4 @@
-//! Tests the GCRA against its definition, computed in exact fractions from all admissions before.
+//! Tests the GCRA against its definition, computed in exact fractions from all earlier admissions.
 
 use crate::laws::{
     Answer, Arrival, DAY, SECOND, arrivals, arrivals_for, at, not_until, quotas, seconds, span,

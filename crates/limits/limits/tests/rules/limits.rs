@@ -147,8 +147,8 @@ proptest! {
     }
 
     /// Requests that are admitted after a refund would have been admitted without the refunded request too. After a
-    /// refund, a limit that counts in windows is as if the request had never been counted, unless it rejected other
-    /// requests before the refund.
+    /// refund, a limit that counts in windows behaves as if the request had never been counted, unless it rejected
+    /// other requests before the refund.
     #[test]
     fn a_request_taken_back_makes_room_for_no_more_than_itself(
         limits in any_limits(), requests in any_requests(), first in 0..30_usize, length in 0..8_usize,
@@ -269,8 +269,8 @@ fn between_kinds_a_change_forgets_what_was_not_recorded() {
     assert_eq!(10 + more, 29);
 }
 
-/// A fixed window forgets its count at its end, and a log that counts rejected requests keeps only as many as its own
-/// count. In each case, a second window still counts an admission of the second before.
+/// A fixed window forgets its count at its end, and a log that counts rejected requests keeps no more requests than its
+/// own count. In each test case, one of the old limits still counts an admission one second before the change.
 #[test]
 fn a_new_window_begins_with_what_the_longest_memory_has_recorded() {
     for (old, now) in [

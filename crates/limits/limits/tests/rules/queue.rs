@@ -64,7 +64,7 @@ proptest! {
     }
 }
 
-/// Two requests wait, of cost 3 and 1, at 100/s, after the burst of 10 is used up.
+/// Two requests, of cost 3 and 1, wait at 100/s after the burst of 10 is used up.
 #[test]
 fn a_yielding_request_gets_the_moment_of_the_first() {
     let (clock, limiter) = limiter("100/s burst 10");
@@ -157,8 +157,8 @@ fn a_waiter_that_stops_asking_loses_its_priority() {
     drop(second);
 }
 
-/// Returns the result of the last request's first step, if it ends the wait, and its result after waiting without a
-/// timeout.
+/// Returns the result of the last request's first step, if that step ends the wait, and the request's result after
+/// waiting without a timeout.
 fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<End>, End) {
     let micros = Duration::from_micros;
     let (clock, limiter) = limiter(text);
@@ -179,8 +179,9 @@ fn foretold(text: &str, came: &[(u64, u64)], timeout: Option<u64>) -> (Option<En
 }
 
 proptest! {
-    /// If all requests stay in the queue and no further request comes, exactly those requests fail at once that would
-    /// be admitted after their timeout, or never. The error contains the time after which they would be admitted.
+    /// If all requests stay in the queue and no further request comes, the requests that fail at once are exactly those
+    /// that would be admitted after their timeout, or never. The error contains the time after which they would be
+    /// admitted.
     #[test]
     fn the_forecast_of_a_timeout_is_right(
         text in prop::sample::select([&KINDS[..], &["3/ms sliding-log-all"]].concat()),

@@ -195,8 +195,8 @@ impl Model {
 }
 
 proptest! {
-    /// Each decision equals the model's, whatever is requested or changed, and whenever. In any span, no more is
-    /// admitted than the highest terms of that span allow.
+    /// Each decision equals the model's, for any requests and changes at any moments. In any span, no more is admitted
+    /// than the highest capacity, the highest count and the shortest period of that span allow.
     #[test]
     fn answers_are_the_models_and_changes_admit_no_more(
         steps in steps(), attended in any::<bool>(), cost in 1..4_u64, initial in 0..=10_u64,

@@ -111,8 +111,8 @@ proptest! {
 }
 
 proptest! {
-    /// A managed pool equals a pool that is refilled after each interval with the tokens that the quota has brought. If
-    /// the clock goes backwards, the latest moment counts.
+    /// A managed pool behaves like a pool that is refilled after each interval with the tokens that have accrued under
+    /// the quota. If the clock goes backwards, the latest moment counts.
     #[test]
     fn the_managed_pool_is_its_definition(
         count in 1..50_u64, period_ns in 50..100_000_u64, interval_ns in 1..10_000_u64, size in 1..40_u64,

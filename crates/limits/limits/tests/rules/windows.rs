@@ -207,8 +207,8 @@ proptest! {
         crate::laws::is_bounded(&rule, &arrivals, |length_ns| periods(length_ns) * u128::from(quota.count()))?;
     }
 
-    /// A caller that retries each request of `n` until it is admitted: a log that counts rejected requests
-    /// admits it if the period holds no more tries than the count allows, and never otherwise.
+    /// A log that counts rejected requests admits a caller that retries each request of `n` only if the tries within
+    /// one period do not exceed the count. Otherwise it never admits the caller.
     #[test]
     fn a_log_that_counts_rejected_ones_admits_only_callers_that_retry_rarely(
         count in 1..20_u64, period_ns in 100..2_000_u64, n in 1..4_u64,

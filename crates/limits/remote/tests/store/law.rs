@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The rules in this process, and their possible states. There may be several, because the store may decide a
-/// microsecond earlier or later, with or without the count of a replaced limit.
+/// The rules in this process, and their possible states. There may be several possible states, because the store may
+/// decide a microsecond earlier or later, with or without the count of a replaced limit.
 struct Local {
     limits: Limits,
     states: Vec<LimitsState>,

@@ -1,4 +1,4 @@
-//! Tests decisions by real servers. They are one test program, so that tests that wait run at the same time.
+//! Tests decisions by real servers. All tests are in one program, so that tests that wait run at the same time.
 
 mod common;
 mod config;

@@ -52,8 +52,8 @@ async fn a_far_store_works_for_tasks_too() {
     }
 }
 
-/// A connection with a missing response is not used again: otherwise the late response would be taken for another
-/// call's, or the next call would wait in vain.
+/// A connection with a missing response is not used again: otherwise the late response would be taken for the response
+/// to another call, or the next call would never get a response.
 #[test]
 #[ignore = "needs Redis and Valkey"]
 fn a_connection_on_which_an_answer_is_missing_is_given_up() {

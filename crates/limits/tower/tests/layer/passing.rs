@@ -106,7 +106,7 @@ impl<B> Decide<B> for Later {
     }
 }
 
-/// A later decision has the same effect as a decision at once. Nothing reaches the inner service before it.
+/// A later decision has the same effect as an immediate one. Nothing reaches the inner service before the decision.
 #[test]
 fn a_decision_to_come_is_awaited() {
     let (tell, told): (Vec<_>, VecDeque<_>) = (0..2).map(|_| oneshot::channel()).unzip();

@@ -20,7 +20,7 @@ const SECONDS: u32 = 12;
 const DRAWN: f64 = 8e-3;
 /// The seeds of the runs. A single run would be too short for enough requests. At a higher rate, sending would be a
 /// larger part of the service time. Each run begins with an empty queue, which affects about the first twelve requests,
-/// or 2 % of them.
+/// or 2 % of the run's requests.
 const RANDOM: [u32; 6] = [1, 2, 3, 4, 5, 6];
 const EVEN: [u32; 2] = [7, 8];
 
@@ -151,8 +151,8 @@ impl Queue {
     ///
     /// The measured rate and mean are a complete sufficient statistic for M/M/1. So the error of a formula that uses
     /// them is independent of the remaining error (Basu). The variance of the formula is `rho^2 (5 - 4 rho + rho^2) /
-    /// (1 - rho)^4 m^2 / n`. Without it, `2 rho / (1 - rho)^4 m^2 / n` of the variance above remains. If the measured
-    /// second moment is used as well, even less remains.
+    /// (1 - rho)^4 m^2 / n`. Without it, `2 rho / (1 - rho)^4 m^2 / n` of the variance in `tolerance` remains. If the
+    /// measured second moment is used as well, even less remains.
     fn tolerance_given_moments(&self) -> f64 {
         let rho = self.utilisation();
         let deviation = (2.0 * rho / self.started).sqrt() / (1.0 - rho).powi(2);

@@ -14,7 +14,7 @@ fn line(options: &str, json: &Path) -> String {
     format!("{} run --no-tui {options} --json {}", env!("CARGO_BIN_EXE_nanopace"), json.display())
 }
 
-/// Waits for the run's first status, and thus for its keyboard.
+/// Waits for the run's first status, after which the run reads keys.
 fn begin(session: &mut PtySession) {
     session.exp_string("keys: ").unwrap();
     session.exp_string(" of ").unwrap();

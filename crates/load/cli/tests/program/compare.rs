@@ -153,7 +153,7 @@ fn a_run_is_compared_with_its_baseline() {
     }
 }
 
-/// The length of such a run is known only at its end.
+/// The length of a run with a fixed number of requests is known only at its end.
 #[test]
 fn a_run_of_another_length_is_not_compared() {
     let good = run("baseline-length.json", "");

@@ -18,7 +18,7 @@ use std::thread;
 const LONG: [&str; 4] = ["--duration", "10min", "--control", "127.0.0.1:0"];
 const TOKEN: &str = "0123456789abcdefghij";
 
-/// Returns a run of ten minutes, which the test stops earlier.
+/// Returns a run of ten minutes, which the test stops before its end.
 fn long(options: &[&str]) -> Steered {
     Steered::start(&[&LONG[..], options].concat())
 }

@@ -22,7 +22,7 @@ fn a_request_that_came_too_late_is_sent_again() {
 }
 
 /// The end of the response and the end of the connection arrive together. The next request is due before the connection
-/// has closed, and is never written on it.
+/// has closed, and is never written on that connection.
 #[test]
 fn a_request_that_was_not_written_is_sent_on_another_connection() {
     let results = results(|served| {

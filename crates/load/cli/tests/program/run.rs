@@ -83,7 +83,7 @@ fn a_server_out_of_reach_is_one_line_and_status_5() {
     }
 }
 
-/// Checks that nothing was started: there is one line of error, and no output.
+/// Checks that nothing was started: the command prints nothing except a one-line error message.
 fn assert_refused(line: &str, told: &str, status: i32) {
     let output = output(line);
     let stderr = String::from_utf8(output.stderr).unwrap();

@@ -28,12 +28,12 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     path.display().to_string()
 }
 
-/// Returns the single line of error of a command whose command line is wrong.
+/// Returns the one-line error message of a command whose command line is wrong.
 pub(crate) fn refusal(output: Output) -> String {
     only_line(output, 2)
 }
 
-/// Returns the single line of error of a command whose server cannot be reached.
+/// Returns the one-line error message of a command whose server cannot be reached.
 pub(crate) fn unreachable(output: Output) -> String {
     only_line(output, 5)
 }

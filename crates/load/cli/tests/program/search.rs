@@ -19,8 +19,8 @@ fn search(options: &str) -> (Output, Value) {
     (output, results)
 }
 
-/// Checks the exit status of a search that was not interrupted. If the search ends at a limit with a rate that met the
-/// objective, it is a success.
+/// Checks the exit status of a search that was not interrupted. A search that ends at a limit with a rate that met the
+/// objective is a success.
 fn assert_status(output: &Output, results: &Value) {
     let conclusion = &results["conclusion"];
     let is_known = |name: &str| conclusion[name].is_number();

@@ -78,7 +78,7 @@ fn a_run_that_ends_in_a_stall_does_not_hide_it() {
     assert!(by("target_seconds") > by("generator_seconds") || is_scarce, "{results}");
 }
 
-/// Returns the slots that are due in an interval: one per millisecond, without the end.
+/// Returns the slots that are due in an interval: one per millisecond, excluding the end of the interval.
 fn due(interval: &Value) -> Range<u64> {
     let slot = |name: &str| {
         let moment = Duration::from_secs_f64(interval[name].as_f64().unwrap());

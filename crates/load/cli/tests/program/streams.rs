@@ -79,7 +79,7 @@ fn first_items_and_gaps_are_timed() {
     }
 }
 
-/// The first item arrives after at least one pause, and each gap contains at least one.
+/// The first item arrives after at least one pause, and each gap contains at least one pause.
 #[test]
 fn a_requirement_can_limit_item_times() {
     let url = server(Some(EVENTS));
@@ -142,8 +142,8 @@ fn lines_are_items_over_http2_as_well() {
     assert!(without["first_byte_time_ns"].is_null() && without["items"].is_null(), "{without}");
 }
 
-/// The target counts as available, although its response does not end. Items of a response that is given up are
-/// counted, too.
+/// The target counts as available, although its response does not end. Items of a response that is given up are also
+/// counted.
 #[cfg(unix)]
 #[test]
 fn the_items_of_an_endless_response_are_timed() {

@@ -15,8 +15,8 @@ fn a_mapping_is_exact_for_years() {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How far the store's clock is ahead according to the best of some round trips. Each is given by the milliseconds that
-/// the way to the store takes, and by how far the store's clock was set ahead at that time.
+/// Returns how far the store's clock is ahead, according to the best of some round trips. Each round trip is given by
+/// the milliseconds that the way to the store takes, and by how far the store's clock was set ahead at that time.
 fn best_ahead_ms(trips: &[(u64, i64)]) -> i64 {
     let (mut samples, mut now_ns) = (Samples::default(), 0);
     for &(trip_ms, ahead_ms) in trips {
@@ -61,8 +61,9 @@ impl Node {
     }
 }
 
-/// Makes a round trip each tenth of a second. Each is given by the milliseconds that the way to the store takes, and by
-/// how far the store's clock was set ahead at that time. Returns by how much the node's clock was set, in milliseconds.
+/// Makes a round trip each tenth of a second. Each round trip is given by the milliseconds that the way to the store
+/// takes, and by how far the store's clock was set ahead at that time. Returns by how much the node's clock was set, in
+/// milliseconds.
 fn stepped_ms(trips: impl IntoIterator<Item = (u64, i64)>) -> u64 {
     let (mut node, mut now_ns) = (Node::new(), 0);
     for (trip_ms, ahead_ms) in trips {

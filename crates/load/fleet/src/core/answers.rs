@@ -204,8 +204,8 @@ impl Core {
             && needs.iter().any(|track| owners.is_free(track))
     }
 
-    /// Returns whether a frame is before the floor, so that no node can claim it, and the node does not know its tracks
-    /// of it.
+    /// Returns whether a frame is before the floor, so that no node can claim it, and the node does not know which
+    /// tracks of the frame it has.
     fn is_below_floor(&mut self, frame: u64) -> bool {
         let entry = self.book.entry(frame);
         frame < self.run.floor && entry.is_some_and(|entry| entry.tracks.is_none())

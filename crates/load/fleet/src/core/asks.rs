@@ -53,8 +53,8 @@ impl Core {
     }
 
     /// Returns the next request of a node that is about to leave, or `None` as soon as the node knows its tracks up to
-    /// the frame in which it leaves. After the last update, its pacer accepts no more. While an answer is pending, this
-    /// frame moves on.
+    /// the frame in which it leaves. After the last update, its pacer accepts no further tracks. While an answer is
+    /// pending, the frame in which the node leaves becomes a later one.
     pub(crate) fn request_before_it_leaves(
         &mut self,
         now: u64,

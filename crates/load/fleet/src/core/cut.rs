@@ -19,8 +19,8 @@ pub(crate) struct Cut {
     pub(super) old: Load,
     /// The first frame of the new load.
     pub(super) from: u64,
-    /// The first frame in which the node can take part under the new load. It is an earlier frame if the node learned
-    /// of the change in time.
+    /// The first frame in which the node can take part under the new load. It is earlier than `from` if the node
+    /// learned of the change in time.
     pub(super) next: u64,
 }
 

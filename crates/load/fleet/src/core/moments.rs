@@ -14,10 +14,10 @@
 //! ```
 //!
 //! `own`, `share` and `rest` are [`ahead_ns`](Core::ahead_ns) earlier than three, two and one frames before the frame
-//! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of others
-//! before these have had time to ask. The nodes of a roster ask one after the other, at intervals given by
+//! begins. Over a slow link, they are earlier than in the picture, but a node never asks for the tracks of other nodes
+//! before those nodes have had time to ask. The nodes of a roster ask one after the other, at intervals given by
 //! [`stagger_ns`](Core::stagger_ns). A late node postpones `share` until two round trips before the last frame, and
-//! `rest` until half a frame after that, to leave the tracks that are not its own to others.
+//! `rest` until half a frame after that, so that other nodes can take the tracks that are not its own.
 
 use super::Core;
 use crate::frame_window::{Entry, Stage};
@@ -89,9 +89,9 @@ impl Core {
         self.run.first_unopened(now).min(self.frames().at(now + self.ahead_ns()) + LEAD + 1)
     }
 
-    /// Returns the time by which a node asks earlier for a frame than [`LEAD`] frames before its beginning: two round
-    /// trips, because the previous request may have to be answered first, plus half a frame, because round trips may
-    /// become longer.
+    /// Returns how much earlier than [`LEAD`] frames before the beginning of a frame a node asks for the frame: two
+    /// round trips, because the previous request may have to be answered first, plus half a frame, because round trips
+    /// may become longer.
     pub(super) fn ahead_ns(&self) -> u64 {
         2 * self.trips.long_ns() + self.frames().frame_ns / 2
     }

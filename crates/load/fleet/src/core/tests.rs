@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const FRAME_NS: u64 = 20_000_000;
 
-/// The first of two nodes, one frame after the beginning of the run.
+/// Returns the first of two nodes, one frame after the beginning of the run.
 pub(crate) fn core() -> Core {
     let version = Version::first("hold 1k/s 10s".to_owned());
     let run = Run {
@@ -50,7 +50,7 @@ pub(super) fn answered(core: &mut Core, request: &Request, answer: Answer, now: 
     core.hears_answer(request, answer, 0, now).unwrap();
 }
 
-/// Late nodes leave nothing.
+/// The node takes all tracks that are left, even those for which late nodes have not asked.
 #[test]
 fn the_last_that_is_asked_for_is_all_that_is_left() {
     let core = core();
@@ -90,7 +90,7 @@ pub(super) fn claimed(core: &Core) -> Claimed {
     }
 }
 
-/// A core that has run all its tracks without the store up to this frame.
+/// Returns a core that has run all its tracks without the store up to this frame.
 pub(super) fn blind_until(frame: u64) -> Core {
     let mut core = core();
     for at in 2..frame {
@@ -296,7 +296,7 @@ fn a_node_that_has_started_nothing_by_an_old_load_goes_on_at_once() {
     assert_eq!((core.twice(), core.resumes_in), (0, next));
 }
 
-/// A change that arrives while the node sits out does not move its pacer back, however long this lasts.
+/// A change that arrives while the node sits out does not move its pacer back, however long the node sits out.
 #[test]
 fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     for shape in ["hold 1k/s 9s", "hold 1/min 99h"] {
@@ -315,7 +315,7 @@ fn a_node_that_has_come_too_far_sits_out_whatever_the_load_becomes() {
     }
 }
 
-/// If they were marked, the store would make the node the owner of slots that it has not started.
+/// If these tracks were marked, the store would make the node the owner of slots that it has not started.
 #[test]
 fn tracks_run_by_an_old_load_are_not_marked() {
     let mut core = blind_until(30);
@@ -343,8 +343,8 @@ fn a_node_that_sits_out_runs_and_claims_nothing() {
     }
 }
 
-/// However late the answer is, the node knows that it has no tracks there. Otherwise its pacer would never receive the
-/// end.
+/// However late the answer is, the node knows that it has no tracks in these frames. Otherwise its pacer would never
+/// receive the end.
 #[test]
 fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     let mut core = core();
@@ -361,7 +361,7 @@ fn a_node_that_sits_out_knows_what_it_has_in_frames_that_have_closed() {
     }
 }
 
-/// Its pacer would be too late for any other last update, and the node would try for ever.
+/// The node's pacer would be too late for any other last update, and the node would try for ever.
 #[test]
 fn a_node_that_sits_out_can_leave() {
     for (resumes, may_begin_later) in [(0, false), (1_000, true)] {
@@ -371,7 +371,7 @@ fn a_node_that_sits_out_can_leave() {
     }
 }
 
-/// The tracks that it gives back are not marked afterwards, and do not count as due.
+/// The tracks that the node gives back are not marked afterwards, and do not count as due.
 #[test]
 fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     let mut core = blind_until(30);
@@ -387,8 +387,8 @@ fn a_node_that_leaves_has_nothing_after_its_last_frame() {
     assert_eq!(core.due_slots((last.frame + 4) * FRAME_NS), due);
 }
 
-/// The tracks that it postpones are not lost. A node that increases its claims in small steps does not fall behind
-/// again.
+/// The tracks that the node postpones are not lost. A node that increases its claims in small steps does not fall
+/// behind again.
 #[test]
 fn a_node_that_was_late_claims_more_by_a_sixteenth_per_frame() {
     let mut core = core();
@@ -598,7 +598,7 @@ fn a_node_that_has_failed_and_marked_all_asks_no_more() {
     }
 }
 
-/// An answer in which the store grants everything that a claim asks for.
+/// Returns an answer in which the store grants everything that a claim asks for.
 fn granted(core: &Core, claim: &Claim) -> Claimed {
     let owned_by = |is_own: bool| {
         let owners = (0..core.frames().tracks).map(|track| u16::from(!is_own || track % 2 == 0));

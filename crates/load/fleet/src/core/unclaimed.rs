@@ -7,7 +7,7 @@ use std::mem;
 /// The portions that a node has run without a claim, and the number of their slots that other nodes own.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
-    /// Portions that the node runs, and that the store may not know. Portions that the node runs blind are put in
+    /// Portions that the node runs, and that the store may not know. Portions that the node runs blind are put at the
     /// front, so that the store learns of them before other nodes can claim them.
     pub(super) to_mark: VecDeque<Portion>,
     /// For each frame, the number of slots that were run blind and whose owners are still unknown.

@@ -17,7 +17,7 @@ const MOST_SITTING_OUT: u64 = 1 << 30;
 pub(super) struct NewVersions {
     /// The number of known versions, counted from the first one, that are still valid.
     same: usize,
-    /// The versions of the run after these.
+    /// The versions of the run after the valid ones.
     versions: Vec<Version>,
 }
 

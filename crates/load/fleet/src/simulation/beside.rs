@@ -1,4 +1,4 @@
-//! Checks that the scripts decide the same in this process as on a real server.
+//! Checks that the scripts make the same decisions in this process as on a real server.
 
 use crate::frames::Frames;
 use crate::message::{
@@ -69,7 +69,7 @@ impl Both {
         }
     }
 
-    /// The current frame.
+    /// Returns the current frame.
     fn frame(&mut self, run: &Run) -> u64 {
         let now_us = self.reply(&Request::Look { node: None }).now_us;
         run.frames.at(1_000 * (now_us - run.origin_us).unsigned_abs())

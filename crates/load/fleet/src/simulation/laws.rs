@@ -17,8 +17,8 @@ fn each(setup: impl Fn(u32) -> Setup, law: impl Fn(&Outcome)) {
     each_of(1..=SEEDS, setup, law);
 }
 
-/// The seeds for a case of a property with many cases. There are three, and each case has other ones. With the variable
-/// `NANOPACE_ALL_SEEDS`, which `just nightly` sets, all seeds are used.
+/// Returns the seeds for a case of a property with many cases: three seeds, which differ between consecutive cases.
+/// With the environment variable `NANOPACE_ALL_SEEDS`, which `just nightly` sets, returns all seeds.
 fn seeds_of(case: u32) -> Vec<u32> {
     let count = if env::var_os("NANOPACE_ALL_SEEDS").is_some() { SEEDS } else { 3 };
     (0..count).map(|number| (count * case + number) % SEEDS + 1).collect()
@@ -89,7 +89,7 @@ fn a_day_takes_no_more_memory_than_an_hour() {
     assert!(day.rows <= 128 && day.store_bytes <= 2 * hour.store_bytes);
 }
 
-/// Holds whatever happens to nodes and the store before, during and after the counting.
+/// The law holds whatever happens to the nodes and the store before, during and after the counting.
 #[test]
 fn the_counts_are_those_of_the_slots_that_were_started() {
     let fault = |seed: u32| match seed % 6 {
@@ -184,7 +184,8 @@ fn the_slots_of_a_killed_node_lie_between_bounds() {
     }
 }
 
-/// Other nodes have started its part in the meantime. How much of it was started twice never becomes known.
+/// While the node was cut off, other nodes have started its part. It never becomes known how many slots of that part
+/// were started twice.
 #[test]
 fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     for (limit, blind) in [(10_000, 700), (300, 700), (0, 700), (10_000, 2_200)] {
@@ -204,7 +205,7 @@ fn a_node_that_is_cut_off_and_then_killed_may_have_doubled_its_part() {
     }
 }
 
-/// The node's last actions were the same as those before its last report, which was made shortly before.
+/// Node 0 is killed soon after it was cut off, and node 1 soon after it was frozen.
 #[test]
 fn a_node_that_is_killed_after_it_was_frozen_or_just_before_its_report_lies_between_bounds() {
     for still in [200, 2_000] {
@@ -238,7 +239,7 @@ fn a_node_that_is_killed_before_it_has_marked_what_it_started_lies_between_bound
     }
 }
 
-/// Nothing is known about the first node except for its number.
+/// Nothing is known about the first node except its number.
 #[test]
 fn a_store_that_was_emptied_does_not_answer_for_the_dead() {
     let setup = |seed| Setup {
@@ -327,7 +328,7 @@ fn nodes_that_join_take_their_share_and_nothing_else_changes() {
     });
 }
 
-/// A change must not store the load before it again.
+/// A change must not store the earlier load again.
 #[test]
 fn a_change_of_the_load_takes_as_much_memory_as_it_says() {
     let after = |changes: u32| {
@@ -412,8 +413,8 @@ fn a_node_that_is_far_away_joins_later() {
     }
 }
 
-/// A delay of less than half the lead has no effect. A longer delay costs at most a lead of that node's share. After
-/// that, the node asks earlier, but does not take the tracks of others.
+/// A delay of less than half the lead has no effect. A longer delay costs at most that node's share of the slots in one
+/// lead. After that, the node asks earlier, but does not take the tracks of others.
 #[test]
 fn a_link_that_becomes_slow_costs_next_to_nothing() {
     for (before, after, most) in [(1, 25, 0), (25, 150, 0), (1, 150, 0), (1, 300, 875)] {

@@ -101,8 +101,8 @@ impl Place {
         true
     }
 
-    /// Returns whether an error will soon be over, because a slot of a cluster or a master is moving. Without
-    /// sentinels, a replica stays a replica.
+    /// Returns whether an error is temporary, because a slot of a cluster or a master is moving. Without sentinels, a
+    /// replica stays a replica.
     pub(super) fn is_passing(&self, error: &RedisError) -> bool {
         match error.code() {
             Some("ASK" | "TRYAGAIN") => true,

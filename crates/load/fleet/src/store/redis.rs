@@ -74,7 +74,8 @@ impl RedisStore {
         }
     }
 
-    /// Sends a request, and returns the answer. If the store moves to another server in the meantime, follows it.
+    /// Sends a request, and returns the answer. If the store moves to another server, or fails with a temporary error,
+    /// repeats the request until it succeeds or the timeout has passed.
     fn invoke(&mut self, request: &Request) -> RedisResult<Value> {
         let ends = Instant::now() + self.timeout;
         loop {

@@ -192,7 +192,7 @@ fn a_run_whose_nodes_are_silent_is_replaced_after_half_a_minute() {
     assert!(matches!(heard(30_000_001), Answer::Joined(1, _)));
 }
 
-/// One node has died, and the other one has finished, or has not reported this yet.
+/// One of the two nodes has died. The other one has either finished, or has not reported its end yet.
 #[test]
 fn a_run_past_its_end_is_over_when_no_node_is_awaited_any_more() {
     let (end_us, absence_us) = (BEGIN_US + ENDS.cast_signed() * FRAME_US, 500_000);

@@ -47,8 +47,9 @@ fn fastest(evidence: &Evidence) -> u64 {
     rates.fold(evidence.scenario.rate, u64::max)
 }
 
-/// Returns the starts whose intended starts are exact. The others are interpolated, because the schedule has changed
-/// too often since then. Every start may have forfeited time, so it counts as a possible change.
+/// Returns the starts whose intended starts are exact. The intended starts of the other starts are interpolated,
+/// because the schedule has changed too often since those starts. Every start may have forfeited time, so it counts as
+/// a possible change.
 fn exact(evidence: &Evidence, starts: &[Start]) -> Vec<Start> {
     if evidence.scenario.never_forfeits() && evidence.changes.len() <= REMEMBERED {
         return starts.to_vec();

@@ -244,7 +244,7 @@ pub(crate) fn idle_is_fresh<R: Rule>(rule: &R, arrivals: &[Arrival]) -> Result<(
 }
 
 /// Checks that a request of zero is always admitted and changes nothing, and that a request of more than `capacity` is
-/// rejected with another error than "not yet".
+/// rejected with an error other than `NotUntil`.
 pub(crate) fn sizes_are_told_apart<R: Rule>(
     rule: &R,
     capacity: u64,

@@ -31,7 +31,7 @@ fn when_the_clock_of_the_store_is_set_each_slot_starts_once() {
     }
 }
 
-/// The store's time is then known less exactly. No node may mistake this for a clock that was set.
+/// Over such a link, the store's time is measured less exactly. No node may mistake the error for a clock that was set.
 #[test]
 fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     for slow in [50, 150, 300] {
@@ -48,8 +48,8 @@ fn a_link_that_becomes_slow_one_way_moves_no_clock() {
     }
 }
 
-/// The clock of the suspended machine does not show the pause, so the node is late by its length. The other nodes do
-/// not follow it. After two seconds, or ten frames, the node follows the store.
+/// The clock of the suspended machine does not show the pause, so the node is late by the length of the pause. The
+/// other nodes do not follow that node. After two seconds, or ten frames, the node follows the store.
 #[test]
 fn a_node_whose_machine_was_suspended_disturbs_no_other() {
     for (still, trip) in [(100, 1), (400, 150), (1_500, 1), (1_500, 300), (60_000, 25)] {

@@ -24,7 +24,8 @@ impl Pause {
         Pause { random, nodes, begins, woke, faults: Vec::new() }
     }
 
-    /// Pauses two thirds of the nodes, and the store. Each continues up to a second later than the first one.
+    /// Pauses two thirds of the nodes, and the store. Each of them continues up to a second later than the first of
+    /// them.
     fn stops(&mut self) {
         for process in 0..=self.nodes {
             let later = if self.random.bool() { 0 } else { self.random.u32(..1_000) };
