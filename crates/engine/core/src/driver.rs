@@ -76,11 +76,11 @@ pub trait Drive: sealed::Sealed {
     /// begins where the previous one ends. After the last lease this process has no slots, and callers that claim a
     /// later slot wait until one is leased. A last lease until `u64::MAX` means that no more leases will follow.
     ///
-    /// The new leases replace all earlier leases of slot `from` and later slots. If callers hold such slots that may
-    /// not start yet, these claims move as they would with a change of the rate. Use this method in programs that
+    /// The new leases replace all earlier leases of slot `from` and later slots. If a caller holds such a slot and the
+    /// slot may not start yet, the slot moves as it would after a change of the rate. Use this method in programs that
     /// distribute the slots of one load over many machines during the run; see [`leased`]. Claim the slots of such a
-    /// pacer one at a time: several slots that are claimed together start with the first one, and the later slots
-    /// could still be leased to other processes.
+    /// pacer one at a time: several slots that are claimed together start with the first one, and the later slots could
+    /// still be leased to other processes.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -195,8 +195,8 @@ pub trait Drive: sealed::Sealed {
     /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
     /// core. In that case the result is later.
     ///
-    /// All slots that are due at the wake-up start at once. The wake-up is at most so late that the late policy makes
-    /// up for the delay. Under strict it is never later than `due`.
+    /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the time that the
+    /// late policy makes up for at once. Under strict it is never later than `due`.
     ///
     /// ```
     /// use nanopace::driver::Drive;

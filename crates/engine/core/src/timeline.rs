@@ -403,8 +403,8 @@ impl Timeline {
     }
 
     /// Returns the slots with an intended start in `span` that no caller has claimed, or that were given back, in
-    /// batches. A batch is the intended start of its last slot, and its number of slots. For
-    /// [`Pacer::unstarted`](crate::Pacer::unstarted).
+    /// batches. A batch is the intended start of its last slot, and its number of slots.
+    /// [`Pacer::unstarted`](crate::Pacer::unstarted) uses this method.
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
         self.under_lock().unstarted(span, clock)
     }

@@ -10,7 +10,7 @@ const EXACT: usize = 32;
 /// The number of pieces up to which a search for unneeded ones is not worth its cost.
 const KEPT: usize = EXACT + 4;
 
-/// The maximum number of older pieces without a slot that a caller holds.
+/// The maximum number of older pieces on which no caller holds a slot.
 const MOST: usize = 1024;
 
 impl History {
