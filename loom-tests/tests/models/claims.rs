@@ -52,8 +52,8 @@ fn tried_claims_are_unique() {
 
 /// A refused caller has claimed no slot, even if another caller got the last slot that was known to be due.
 ///
-/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten; or it is not
-/// given back.
+/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten, or is not given
+/// back.
 #[test]
 fn a_tried_claim_that_is_not_due_goes_back() {
     explore("a_tried_claim_that_is_not_due_goes_back", || {

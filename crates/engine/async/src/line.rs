@@ -146,8 +146,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue, or returns a called task to its position, perhaps with another waker. If its slot is
-    /// due now or so soon that holding on is best, returns how long the task has to hold on.
+    /// Adds a task to the queue, or returns a called task to its position. The task may have a different waker. If its
+    /// slot is due now or so soon that holding on is best, returns how long the task has to hold on.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,

@@ -325,7 +325,7 @@ nanopace_status nanopace_acquire_timeout(const nanopace_pacer *pacer,
                                          nanopace_grant *grant,
                                          uint64_t *due_ns);
 
-// Claims the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
+// Claims the next `n` slots as one operation, for operations whose size is counted in bytes or rows. Blocks until the
 // intended start of the first of them. With zero slots, it claims no slot and starts now; the number of the slot is
 // then `UINT64_MAX`.
 nanopace_status nanopace_acquire_many(const nanopace_pacer *pacer,

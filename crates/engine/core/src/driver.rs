@@ -7,8 +7,8 @@
 //! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and asks when a slot is
 //!   [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it. It then claims and starts the slot with
 //!   [`Pacer::try_acquire`].
-//! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a process
-//!   learned of a change late, the fleet [corrects](Drive::correct_shape) the load of that process.
+//! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a change of the
+//!   load reaches a process late, the fleet [corrects](Drive::correct_shape) the load of that process.
 
 pub use crate::lease::Lease;
 use crate::sync::unique;
@@ -43,9 +43,9 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 /// Drives a [`Pacer`] from outside: leases slots to it, corrects its shape, and reports when slots are due.
 pub trait Drive: sealed::Sealed {
     /// Replaces the shape as if the load had followed `shape` from its beginning: after this call, slot n is intended
-    /// to start at the time that `shape` has for slot n. Use it in a process that learns late of a change of a load
-    /// that other processes follow too. Do not use it after a change that made the current load begin later than the
-    /// pacer.
+    /// to start at the time that `shape` has for slot n. Use it in a process that receives a change of a load late, if
+    /// other processes follow the same load. Do not use it after a change that made the current load begin later than
+    /// the pacer.
     ///
     /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
     /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a

@@ -334,7 +334,7 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load. If
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load. If
     /// the process has a slot with that number or a higher one whose position is before `next`, returns false, and no
     /// slot moves. Slots at `next` and later may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
-/// Admits cells at a rate, by a schedule that loses no time.
+/// Admits cells at a rate, on a schedule that makes up for late requests.
 ///
 /// The schedule starts at the first request for a cell. After that, the intended starts of cells are one interval
 /// apart. Requests that come early are refused or wait. Requests that are late are admitted at once until the schedule

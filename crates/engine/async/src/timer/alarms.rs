@@ -175,7 +175,8 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// Turns the alarm off. The timer may then ring once without need; after that ring it is set correctly.
+    /// Turns the alarm off. The timer may then ring once although no alarm is due; after that ring it is set to the
+    /// next alarm.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

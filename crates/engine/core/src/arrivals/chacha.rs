@@ -1,4 +1,4 @@
-//! The key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008).
+//! Implements the key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008).
 //!
 //! This crate has its own implementation, because the definition of `ChaCha8` never changes and the crate `chacha20`
 //! would add three other dependencies. No number here is secret, so no memory is wiped.

@@ -1,4 +1,4 @@
-//! A single pause of a single caller.
+//! Defines a single pause of a single caller: when it ends, and what wakes the caller.
 
 use super::pausing::Pausing;
 use crate::sleepers::Sleeper;

@@ -162,7 +162,7 @@ impl ThreadEstimates {
         !self.is_saving && delay <= self.credit()
     }
 
-    /// Advances the estimates to `now`. Of the time since the last call, the fraction `share` is credited for spinning.
+    /// Advances the estimates to `now`. Credits the fraction `share` of the time since the last call for spinning.
     pub(super) fn pass(&mut self, now: i64, share: f64) {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
         self.credit = self.credit.saturating_add(share_of(passed, share)).min(MOST_CREDIT_NS);

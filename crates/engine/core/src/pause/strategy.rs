@@ -30,8 +30,8 @@ pub enum Pause {
     /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleeps until shortly before the intended start, then spins. Operations start within some tenths of a
-    /// microsecond while a core is free. A thread spins for at most a quarter of the time
+    /// Sleeps until shortly before the intended start, then spins. While a core is free, operations start at most some
+    /// tenths of a microsecond late. A thread spins for at most a quarter of the time
     /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when this share is used up,
     /// or when spinning keeps other threads from running.
     Hybrid,

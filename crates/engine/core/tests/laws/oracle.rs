@@ -1,14 +1,14 @@
-//! The differential test: drives the pacer and a plain pacer under a mutex with the same random sequences.
+//! Drives the pacer and a plain pacer under a mutex with the same random sequences, and compares their results.
 //!
 //! Both make one step after the other, on a clock that the test moves, and that jumps to the end of each pause. After
-//! every step the answers and the ledgers are compared. `PROPTEST_CASES=100000` makes the test long.
+//! every step the answers and the ledgers are compared. Set `PROPTEST_CASES=100000` for a long test.
 //!
 //! All results must be the same, with these exceptions:
 //!
-//! * A lane claims slots in advance. Only the guarantees for them are checked: how many it may claim, that they are
-//!   due and follow the one that it starts, that it starts them in order, that no other caller gets them, and that
-//!   they are given back. The number that it has claimed is read from the ledger. The slots of other callers are
-//!   compared one by one, so a slot that is lost or handed out twice is detected at once.
+//! * A lane claims slots in advance. Only the guarantees for these slots are checked: how many the lane may claim, that
+//!   the slots are due and follow the one that the lane starts, that the lane starts them in order, that no other
+//!   caller gets them, and that they are given back. The number that it has claimed is read from the ledger. The slots
+//!   of other callers are compared one by one, so a slot that is lost or handed out twice is detected at once.
 //! * In an open loop a slot may be granted with an earlier reading of the clock, and its wait time is then a lower
 //!   bound. `stalls.rs` checks how much lower it may be.
 //! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended
