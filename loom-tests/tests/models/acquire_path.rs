@@ -117,8 +117,8 @@ fn a_bent_window_is_read_whole() {
 /// A caller without the lock that reads when a slot is due uses one stretch with its own bend. Without a bend slot 8,
 /// six slots after the anchor, would be due at 7987 ns.
 ///
-/// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or `Hot::store`
-/// has the bend `Relaxed`.
+/// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` loads the bend
+/// `Relaxed`, or `Hot::store` stores it `Relaxed`.
 #[test]
 fn a_parabola_is_read_whole() {
     explore("a_parabola_is_read_whole", || {

@@ -272,8 +272,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the watch, unless it is set. Called before each reading of the schedule, so that a later change rings the
-    /// bell.
+    /// Sets the watch, unless it is set already. Called before each reading of the schedule, so that a later change
+    /// rings the bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
             self.line.watch.set(&self.line.change);

@@ -60,7 +60,7 @@ impl Forecast {
     }
 
     /// Updates the prediction with a value. A value that exceeds the mean by more than twice the quantile counts
-    /// towards the mean as if it exceeded it by twice the quantile.
+    /// towards the mean as an excess of twice the quantile.
     pub(super) fn learn(&mut self, seen: i64) {
         let deviation = seen - self.mean;
         self.mean += deviation.min(2 * self.deviation.value) / 4;

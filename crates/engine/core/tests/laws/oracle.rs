@@ -16,9 +16,9 @@
 //!
 //! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read
 //! and where it is counted from), and for every rate change 2^-16 of the longest interval and 2 ns at the faster rate,
-//! which are more at the slower one; see `Slack`. Owed time is made up for from a start on. If that caller had to
-//! wait, it started in a whole nanosecond; see `PayBack`. If a decision depends on a smaller difference, the sequence
-//! ends at that step.
+//! which are a longer time at the slower rate; see `Slack`. Making up for owed time begins at a start. If the caller of
+//! that start had to wait, the start is at a whole nanosecond; see `PayBack`. If a decision depends on a smaller
+//! difference, the sequence ends at that step.
 
 use crate::common::{rate, span, strictness};
 use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
@@ -454,9 +454,9 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane waits, is then too late, and is replaced by one that is not. At that slot the catch-up begins
-/// again, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a slot
-/// takes up to twenty times as long.
+/// Each slot of the lane waits, is then too late, and is replaced by a slot that is not too late. At that slot the
+/// catch-up begins again, at a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same
+/// fraction of a slot takes up to twenty times as long.
 #[test]
 fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {
