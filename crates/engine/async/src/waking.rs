@@ -76,7 +76,7 @@ impl Holding {
 mod tests {
     use super::*;
 
-    /// Checks that nine of ten wake-ups come before the slot, however long the others take.
+    /// Checks that nine of ten wake-ups come before the slot is due, however long the others take.
     #[test]
     fn the_lead_covers_nine_of_ten_wake_ups() {
         let mut waking = Waking::default();

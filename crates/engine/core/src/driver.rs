@@ -4,9 +4,9 @@
 //! This module is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
 //! `nanopace-async` and `nanopace-fleet` of this project use it.
 //!
-//! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and asks when a slot is
-//!   [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it. It then claims and starts the slot with
-//!   [`Pacer::try_acquire`].
+//! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and requests the time at
+//!   which a slot is [due](Drive::next_due) and the best time to [wake](Drive::wake_at) for that slot. It then claims
+//!   and starts the slot with [`Pacer::try_acquire`].
 //! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a change of the
 //!   load reaches a process late, the fleet [corrects](Drive::correct_shape) the load of that process.
 
@@ -145,8 +145,8 @@ pub trait Drive: sealed::Sealed {
     /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     fn next_due(&self) -> Result<Nanos, Ended>;
 
-    /// Returns the time at which the free slot with `slots` other free slots before it is due. In other respects it
-    /// works like [`next_due`](Drive::next_due). It is for callers that set a timer ahead of time.
+    /// Returns the due time of the free slot that has `slots` other free slots before it. In other respects it works
+    /// like [`next_due`](Drive::next_due). It is for callers that set a timer ahead of time.
     ///
     /// ```
     /// use nanopace::driver::Drive;

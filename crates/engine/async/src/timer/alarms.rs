@@ -7,8 +7,8 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// A timer with one alarm. Each [`AsyncPacer`](crate::AsyncPacer) with its clones has its own timer, for a queue of
-/// any length.
+/// A timer with one alarm. An [`AsyncPacer`](crate::AsyncPacer) and its clones share one timer, however long their
+/// queue is.
 ///
 /// The `AsyncPacer` calls the timer while it holds its own lock, always with the same waker. A call must not wake that
 /// waker itself, but must let a thread or the runtime do so.

@@ -94,7 +94,7 @@ mod tests {
     }
 
     /// Checks values that are spread evenly over 0 to 99 us, so that the p % quantile is p us. The mean of the estimate
-    /// over many values is within an eighth of it, which is the size of a step.
+    /// over many values is within an eighth of that quantile, which is the size of a step.
     #[test]
     fn a_quantile_is_the_value_that_its_share_stays_below() {
         for percent in [50, 92, 99] {
