@@ -316,7 +316,7 @@ fn close_strands_no_caller() {
 
 /// Closing ends the sleep of a caller with a deadline, too.
 ///
-/// Threads: one that acquires by a deadline a slot due in an hour, one that closes. Edit: `close` wakes no caller.
+/// Threads: one that acquires a slot due in an hour, by a deadline; one that closes. Edit: `close` wakes no caller.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {
@@ -336,8 +336,8 @@ fn close_strands_no_caller_with_a_deadline() {
 
 /// A caller that a close turns away has claimed no slot, at whatever step the caller is when the pacer is closed.
 ///
-/// Threads: one that acquires by a deadline a slot that is due, one that closes.
-/// Edit: `refuse_if_closed` keeps the slot.
+/// Threads: one that acquires a slot that is due, by a deadline; one that closes. Edit: `refuse_if_closed` keeps the
+/// slot.
 #[test]
 fn closed_out_has_taken_nothing() {
     explore("closed_out_has_taken_nothing", || {

@@ -157,7 +157,7 @@ fn the_reading_never_goes_back() {
     });
 }
 
-/// A slot that is given back is handed out again, once, to a caller that comes at that time or is about to.
+/// A slot that is given back is handed out again, once, to a caller that claims at that time or shortly after.
 ///
 /// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` stores the slot as
 /// returned although it was the latest claim and is taken back.
