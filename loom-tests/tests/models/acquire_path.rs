@@ -83,8 +83,8 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// On a bent stretch, a slot is granted by its stretch with its own bend. Without a bend slot 7, five slots after the
-/// anchor, would be at 6988 ns.
+/// On a bent stretch, a slot is granted by its stretch with the bend of that stretch. Without a bend slot 7, five slots
+/// after the anchor, would be at 6988 ns.
 ///
 /// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
 /// the version again.

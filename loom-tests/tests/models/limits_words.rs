@@ -119,8 +119,8 @@ fn a_refill_happens_once() {
 
 /// Dropping the bucket ends its thread, at whatever step the thread is.
 ///
-/// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing;
-/// it wakes the thread before it sets the end.
+/// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing,
+/// or wakes the thread before it sets the end.
 #[test]
 fn the_refill_thread_ends_with_the_bucket() {
     explore("the_refill_thread_ends_with_the_bucket", || {

@@ -190,7 +190,7 @@ impl Arrivals {
         self
     }
 
-    /// Whether slot `n` is due at count `n`.
+    /// Returns whether slot `n` is due at count `n`.
     pub(crate) fn is_even(&self) -> bool {
         matches!(self.0, Kind::Even)
     }

@@ -471,9 +471,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// For recorded arrivals: if many arrivals before `next` are in memory, reads arrivals ahead of `next` and drops
-    /// past ones. `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or
-    /// can get again.
+    /// Reads recorded arrivals ahead of `next` and drops past ones, if many arrivals before `next` are in memory.
+    /// `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or can get
+    /// again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,

@@ -4,7 +4,7 @@ use crate::error::StrictnessError;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a late start changes the schedule: one number from 0 to 1000.
+/// Determines how a late start changes the schedule. A strictness is a number from 0 to 1000.
 ///
 /// | strictness | name | missed time |
 /// |---|---|---|

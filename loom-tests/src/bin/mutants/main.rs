@@ -138,7 +138,7 @@ impl Mutant {
     }
 }
 
-/// Returns the edits whose names contain one of the texts, in order. Without texts, returns all edits.
+/// Returns the edits whose names contain one of the strings, in order. Without strings, returns all edits.
 fn mutants(root: &Path, wanted: &[String]) -> io::Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("loom-tests/mutants"))? {

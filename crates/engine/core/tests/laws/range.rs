@@ -20,8 +20,8 @@ fn skipping_works_beyond_the_range() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits the time beyond that, even in an
-/// open loop, so the next start is 4.9 hours late.
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits the time beyond the range, even
+/// in an open loop, so the next start is 4.9 hours late.
 #[test]
 fn backlog_beyond_the_range_is_forfeited() {
     for number in [0.0, 1.1] {
