@@ -1,4 +1,4 @@
-//! The harness: explores a model, counts its executions, and prints the count.
+//! Explores a model, counts its executions, and prints the count.
 
 use loom::thread::JoinHandle;
 use nanopace::{Grant, ManualClock, Nanos, Pacer, PacerBuilder, Rate, Shape};

@@ -1,5 +1,6 @@
-//! Sets the name of the shared library, so that programs find it by name and not by the path that they were linked
-//! with. `cargo cinstall`, which sets the feature, sets the name itself.
+//! Sets the `soname` of the shared library on Linux, so that programs find the library by name and not by the path with
+//! which they were linked. `cargo cinstall` sets the name itself; it enables the feature `capi`, with which this script
+//! sets no name.
 
 use std::env;
 

@@ -83,8 +83,8 @@ fn a_window_that_goes_back_is_read_whole() {
     });
 }
 
-/// On a bent stretch, a slot is granted by its stretch with its own bend. Without a bend slot 7, five slots after the
-/// anchor, would be at 6988 ns.
+/// On a bent stretch, a slot is granted by its stretch with the bend of that stretch. Without a bend slot 7, five slots
+/// after the anchor, would be at 6988 ns.
 ///
 /// Threads: as in `a_window_is_read_whole`, on a ramp. Edits: `bent_window` loads the bend `Relaxed`, or does not check
 /// the version again.
@@ -117,8 +117,8 @@ fn a_bent_window_is_read_whole() {
 /// A caller without the lock that reads when a slot is due uses one stretch with its own bend. Without a bend slot 8,
 /// six slots after the anchor, would be due at 7987 ns.
 ///
-/// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` or `Hot::store`
-/// has the bend `Relaxed`.
+/// Threads: one that reads when the next slot is due, one that changes the rate. Edits: `Hot::stretch` loads the bend
+/// `Relaxed`, or `Hot::store` stores it `Relaxed`.
 #[test]
 fn a_parabola_is_read_whole() {
     explore("a_parabola_is_read_whole", || {

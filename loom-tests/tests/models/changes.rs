@@ -10,8 +10,8 @@ use std::time::Duration;
 /// A reader without the lock sees the old piece of schedule or the new one, never a mixture.
 ///
 /// Threads: one that reads twice when a slot is due, one that changes the rate. The two rates differ in mantissa and
-/// shift, and their pieces in their anchors. Edits: any of the loads of `Hot::stretch` `Relaxed`, or of the stores of
-/// `Hot::store`, or the version's; `withdraw` without `BUSY`; `snapshot` without the second load of the version, or
+/// shift, and their pieces in their anchors. Edits: a load of `Hot::stretch`, a store of `Hot::store`, or a load or
+/// store of the version is `Relaxed`; `withdraw` without `BUSY`; `snapshot` without the second load of the version, or
 /// without checking for a writer.
 #[test]
 fn a_snapshot_is_read_whole() {
@@ -55,7 +55,7 @@ fn snapshot_is_read_whole(first: &str, other: &str, new: Nanos) {
 ///
 /// Threads: one that acquires, one that sets the rate to one per second and moves the clock forward by 10 us, ten
 /// intervals of the old rate. Three slots are due. Edits: `index_of` uses the new piece for slots that were due before
-/// it; the addition as a load and a store.
+/// it; the addition is split into a load and a store.
 #[test]
 fn a_rate_change_loses_no_slot() {
     explore_less(1, "a_rate_change_loses_no_slot", || {
@@ -77,9 +77,9 @@ fn a_rate_change_loses_no_slot() {
 
 /// No slot starts at the old speed with a clock reading that was made after the change.
 ///
-/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets the rate from 1M/s
-/// to one per second and moves the clock forward by 10 us. Edits: `reading` does not check the version again after it
-/// reads the clock; the clock's store or load `Relaxed`.
+/// Threads: one that starts its claim of a slot that was due in half a microsecond; one that sets the rate from 1M/s to
+/// one per second and moves the clock forward by 10 us. Edits: `reading` does not check the version again after it
+/// reads the clock; the store or the load of the clock is `Relaxed`.
 #[test]
 fn nothing_bursts_at_the_old_speed() {
     explore("nothing_bursts_at_the_old_speed", || {
@@ -316,7 +316,7 @@ fn close_strands_no_caller() {
 
 /// Closing ends the sleep of a caller with a deadline, too.
 ///
-/// Threads: one that acquires by a deadline a slot due in an hour, one that closes. Edit: `close` wakes no caller.
+/// Threads: one that acquires a slot due in an hour, by a deadline; one that closes. Edit: `close` wakes no caller.
 #[test]
 fn close_strands_no_caller_with_a_deadline() {
     explore("close_strands_no_caller_with_a_deadline", || {
@@ -336,8 +336,8 @@ fn close_strands_no_caller_with_a_deadline() {
 
 /// A caller that a close turns away has claimed no slot, at whatever step the caller is when the pacer is closed.
 ///
-/// Threads: one that acquires by a deadline a slot that is due, one that closes.
-/// Edit: `refuse_if_closed` keeps the slot.
+/// Threads: one that acquires a slot that is due, by a deadline; one that closes. Edit: `refuse_if_closed` keeps the
+/// slot.
 #[test]
 fn closed_out_has_taken_nothing() {
     explore("closed_out_has_taken_nothing", || {

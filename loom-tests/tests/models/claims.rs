@@ -8,8 +8,8 @@ use nanopace::{Claim, ManualClock, Nanos, Pacer, Refused};
 
 /// Slots are unique and without gaps when two threads claim them at once without a lock.
 ///
-/// Threads: two that acquire twice; four slots are due, two of them by the last reading. Edit: the addition as a load
-/// and a store.
+/// Threads: two that acquire twice; four slots are due, two of them by the last reading. Edit: the addition is split
+/// into a load and a store.
 #[test]
 fn claims_are_unique() {
     explore("claims_are_unique", || {
@@ -30,8 +30,8 @@ fn claims_are_unique() {
 
 /// If one thread claims a slot only if it is due, slots are unique, too: no slot is claimed a second time.
 ///
-/// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` as a load, a
-/// comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
+/// Threads: one that tries twice, one that acquires twice; four slots are due. Edits: `exchange` is split into a load,
+/// a comparison and a store; `try_claim_fast` grants the slot that it has checked, and not the one that its addition
 /// claims.
 #[test]
 fn tried_claims_are_unique() {
@@ -52,8 +52,8 @@ fn tried_claims_are_unique() {
 
 /// A refused caller has claimed no slot, even if another caller got the last slot that was known to be due.
 ///
-/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten; or it is not
-/// given back.
+/// Threads: two that try; one slot is due, and known to be due. Edits: the claimed slot is forgotten, or is not given
+/// back.
 #[test]
 fn a_tried_claim_that_is_not_due_goes_back() {
     explore("a_tried_claim_that_is_not_due_goes_back", || {
@@ -105,7 +105,7 @@ fn the_last_slot_has_one_owner() {
 /// A row of slots that one operation claims belongs to that operation alone.
 ///
 /// Threads: one that acquires two as one operation, one that acquires twice. Edits: a row moves the word by one slot
-/// only; the addition as a load and a store.
+/// only; the addition is split into a load and a store.
 #[test]
 fn rows_are_unique() {
     explore("rows_are_unique", || {
@@ -157,7 +157,7 @@ fn the_reading_never_goes_back() {
     });
 }
 
-/// A slot that is given back is handed out again, once, to a caller that comes at that time or is about to.
+/// A slot that is given back is handed out again, once, to a caller that claims at that time or shortly after.
 ///
 /// Threads: one that drops a claim, one that acquires; all slots are due. Edit: `make_free` stores the slot as
 /// returned although it was the latest claim and is taken back.

@@ -9,9 +9,9 @@ use nanopace::Ended;
 
 /// A lane gives the remaining slots of its run back once, whichever caller claims at the same time.
 ///
-/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that
-/// acquires. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back;
-/// `exchange` as a load, a comparison and a store; `Lane::give_back` keeps its run.
+/// Threads: one whose lane starts two slots, gives back the third, gives back again, and is dropped; one that acquires.
+/// Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange` is split
+/// into a load, a comparison and a store; `Lane::give_back` keeps its run.
 #[test]
 fn a_run_goes_back_once() {
     explore("a_run_goes_back_once", || {
@@ -39,9 +39,9 @@ fn a_run_goes_back_once() {
 
 /// A lane also gives the remaining slots of its run back once during a change of the rate.
 ///
-/// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and
-/// acquires. Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back;
-/// `exchange` or the addition as a load and a store.
+/// Threads: one that drops a lane that has started two slots and holds a third; one that changes the rate and acquires.
+/// Four slots are due. Edits: `make_free` stores slots as returned although it has taken them back; `exchange` or the
+/// addition is split into a load and a store.
 #[test]
 fn a_run_goes_back_once_during_a_rate_change() {
     explore("a_run_goes_back_once_during_a_rate_change", || {
@@ -88,7 +88,7 @@ fn a_lane_goes_on_during_a_rate_change() {
 ///
 /// Threads: one whose lane starts two slots, holds a third and is dropped; one whose lane starts one. Five slots are
 /// due. Edits: `take_earliest` does not remove the slot that it returns; `make_free` forgets slots that are not the
-/// latest; `exchange` as a load and a store.
+/// latest; `exchange` is split into a load and a store.
 #[test]
 fn lanes_share_nothing() {
     explore_less(1, "lanes_share_nothing", || {

@@ -52,8 +52,8 @@ fn the_next_in_line_is_called() {
     });
 }
 
-/// A request that comes after a waiting request does not overtake it: one is available, and the waiting request needs
-/// two.
+/// A request that comes after a waiting request does not overtake it: the limit has room for one, and the waiting
+/// request needs room for two.
 ///
 /// Threads: one that requests one, if it sees that the other thread has made its request; one that waits for two.
 /// Edits: the number of waiters is loaded before the lock is taken; the fast path is opened while a request waits.

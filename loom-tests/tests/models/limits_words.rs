@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// If two threads make requests at the same time, exactly the number that the limit allows is admitted.
 ///
-/// Threads: two that make two requests each; three can be admitted. Edit: `admit` as a load and a store.
+/// Threads: two that make two requests each; three can be admitted. Edit: `admit` is split into a load and a store.
 #[test]
 fn one_word_admits_no_more() {
     explore("one_word_admits_no_more", || {
@@ -29,8 +29,8 @@ fn one_word_admits_no_more() {
 
 /// Each request that enters a queue has a departure time of its own.
 ///
-/// Threads: two that enqueue twice each. Edits: `admit` as a load and a store; or it returns the first word that it
-/// read.
+/// Threads: two that enqueue twice each. Edits: `admit` is split into a load and a store; `admit` returns the first
+/// word that it read.
 #[test]
 fn departures_are_unique() {
     explore("departures_are_unique", || {
@@ -58,8 +58,8 @@ fn open(limits: &str) -> Limiter {
 /// If requests are made with and without the lock, exactly the number that the limit allows is admitted.
 ///
 /// Threads: one that makes two requests without the lock, one that makes a request with a decision, which takes the
-/// lock, and then one without it; three can be admitted. Edits: a request without the lock as a load and a store;
-/// `close` as a load and a store.
+/// lock, and then one without it; three can be admitted. Edits: a request without the lock is split into a load and a
+/// store; `close` is split into a load and a store.
 #[test]
 fn an_open_word_is_counted_once() {
     explore("an_open_word_is_counted_once", || {
@@ -119,8 +119,8 @@ fn a_refill_happens_once() {
 
 /// Dropping the bucket ends its thread, at whatever step the thread is.
 ///
-/// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing;
-/// it wakes the thread before it sets the end.
+/// Threads: the refill thread, and one that moves the clock forward and drops the bucket. Edits: `stop` does nothing,
+/// or wakes the thread before it sets the end.
 #[test]
 fn the_refill_thread_ends_with_the_bucket() {
     explore("the_refill_thread_ends_with_the_bucket", || {

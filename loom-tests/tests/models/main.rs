@@ -1,5 +1,5 @@
-//! All models, in one program: linked once, and run side by side. Models run by name; `acquire_path` takes the longest
-//! and comes first.
+//! Contains all models in one program, which is linked once and runs several models in parallel. Models start in the
+//! order of their names; `acquire_path` takes the longest and comes first.
 
 #![cfg(loom)]
 

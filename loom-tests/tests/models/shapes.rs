@@ -47,8 +47,9 @@ fn a_renewed_chord_loses_no_slot() {
 
 /// A reader without the lock sees the old chord or the new one, never the old line with the new end.
 ///
-/// Threads: one that reads when the next slot is due, one that acquires it and so renews the chord. Edits: the load of
-/// `until` in `Hot::stretch` `Relaxed`, or its store in `Hot::store`; a snapshot covers slots after its chord.
+/// Threads: one that reads when the next slot is due, one that acquires it and so renews the chord. Edits:
+/// `Hot::stretch` loads `ends_at` `Relaxed`, or `Hot::store` stores it `Relaxed`; a snapshot covers slots after its
+/// chord.
 #[test]
 fn a_chord_is_read_whole() {
     explore("a_chord_is_read_whole", || {
@@ -72,9 +73,9 @@ fn a_chord_is_read_whole() {
 /// A lane claims no slot after the chord in one run with those before it, and gives back the remaining slots of a run
 /// when the chord is renewed.
 ///
-/// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started slots 0 to 2,
-/// two of them in a run, so it may claim four at once; six slots are due, two of them on the chord. Edits: slots after
-/// the chord are known to be due; `exchange` as a load and a store.
+/// Threads: one whose lane starts three slots and is dropped; one that acquires. The lane has started slots 0 to 2, two
+/// of them in a run, so it may claim four at once; six slots are due, two of them on the chord. Edits: slots after the
+/// chord are known to be due; `exchange` is split into a load and a store.
 #[test]
 fn lanes_share_a_chord_that_is_renewed() {
     explore_less(1, "lanes_share_a_chord_that_is_renewed", || {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The number of consecutive slots that were due at once after which a task yields to its runtime.
 const IN_A_ROW: u32 = 64;
 
-/// The number of times in a row that a task may hold on to the processor before it yields, too.
+/// The number of times in a row that a task may hold on to the processor before it yields to its runtime.
 const HOLDS_IN_A_ROW: u32 = 4;
 
 /// The number of tries before a task yields if it finds slots due but never gets one.

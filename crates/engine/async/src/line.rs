@@ -146,8 +146,8 @@ impl Line {
         })
     }
 
-    /// Adds a task to the queue, or returns a called task to its position, perhaps with another waker. If its slot is
-    /// due now or so soon that holding on is best, returns how long the task has to hold on.
+    /// Adds a task to the queue, or returns a called task to its position. The task may have a different waker. If its
+    /// slot is due now or so soon that holding on is best, returns how long the task has to hold on.
     pub(crate) fn stand(
         &self,
         ticket: &mut Option<Ticket>,
@@ -272,8 +272,8 @@ impl Stay<'_> {
         }
     }
 
-    /// Sets the watch, unless it is set. Called before each reading of the schedule, so that a later change rings the
-    /// bell.
+    /// Sets the watch, unless it is set already. Called before each reading of the schedule, so that a later change
+    /// rings the bell.
     fn watch(&mut self) {
         if !self.queue.is_watched {
             self.line.watch.set(&self.line.change);

@@ -7,10 +7,10 @@ use std::time::Duration;
 /// The maximum time by which the timer rings early.
 const LEAD_LIMIT: Duration = Duration::from_micros(250);
 
-/// The inverse of the fraction of the time for which tasks that were woken early hold on, on average: an eighth.
+/// The inverse of the average fraction of time for which tasks that were woken early hold on. The fraction is 1/8.
 const USUAL_SHARE: u32 = 8;
 
-/// The inverse of the maximum fraction of the time for which tasks that were woken early hold on: a quarter.
+/// The inverse of the maximum fraction of time for which tasks that were woken early hold on. The fraction is 1/4.
 const HOLD_DIVISOR: u32 = 4;
 
 /// The maximum time that tasks can save up for later when they hold on for less than their fraction.
@@ -76,7 +76,7 @@ impl Holding {
 mod tests {
     use super::*;
 
-    /// Checks that nine of ten wake-ups come before the slot, however long the others take.
+    /// Checks that nine of ten wake-ups come before the slot is due, however long the others take.
     #[test]
     fn the_lead_covers_nine_of_ten_wake_ups() {
         let mut waking = Waking::default();

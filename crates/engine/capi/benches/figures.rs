@@ -4,8 +4,8 @@
 //! cargo bench -p nanopace-capi
 //! ```
 //!
-//! It needs a C compiler. The rounds of both alternate, and the fastest of many short loops counts: other programs can
-//! only make a loop slower.
+//! The benchmark needs a C compiler. Rounds of C and of Rust alternate. The fastest of many short loops counts, because
+//! other programs can only make a loop slower.
 
 use nanopace::{MonotonicClock, Pacer, Pause};
 use std::env;

@@ -106,7 +106,7 @@ typedef struct {
   uint64_t intended_start_ns;
   // The time at which the operation was allowed to start.
   uint64_t actual_start_ns;
-  // How late the operation starts: actual minus intended start, never negative.
+  // The lateness of the operation: actual minus intended start, never negative.
   uint64_t wait_ns;
   // The slot's number in the whole load, counted from 0.
   uint64_t slot;
@@ -117,13 +117,13 @@ typedef struct {
 typedef struct {
   // The size of this struct in the header that you compile with. Later versions may add fields at the end.
   size_t size;
-  // How slots are distributed around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25"
+  // The distribution of slots over time: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25"
   // or "jitter:0.3".
   const char *arrivals;
   // This process's part of the load: "1/3" is the first of three equal parts, and "2/3:1" the second of two, of
   // which the first is three times as large. The default is the whole load.
   const char *shard;
-  // How callers wait for their slots: "sleep" (the default), "hybrid", "yield" or "spin".
+  // The way in which callers wait for their slots: "sleep" (the default), "hybrid", "yield" or "spin".
   const char *pause;
   // The seed of random arrivals. 0 is a valid seed.
   uint64_t seed;
@@ -325,7 +325,7 @@ nanopace_status nanopace_acquire_timeout(const nanopace_pacer *pacer,
                                          nanopace_grant *grant,
                                          uint64_t *due_ns);
 
-// Claims the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
+// Claims the next `n` slots as one operation, for operations whose size is counted in bytes or rows. Blocks until the
 // intended start of the first of them. With zero slots, it claims no slot and starts now; the number of the slot is
 // then `UINT64_MAX`.
 nanopace_status nanopace_acquire_many(const nanopace_pacer *pacer,

@@ -39,7 +39,8 @@ pub(crate) unsafe fn out<'a, T>(pointer: *mut T) -> Result<&'a mut MaybeUninit<T
 /// Returns a string, or `None` if the pointer is null.
 ///
 /// # Safety
-/// The pointer is null, or points to bytes of which one is zero, for as long as the result is used.
+/// The pointer is null, or points to a string that ends with a zero byte and stays valid for as long as the result is
+/// used.
 pub(crate) unsafe fn maybe_text<'a>(pointer: *const c_char) -> Result<Option<&'a str>, Failure> {
     if pointer.is_null() {
         return Ok(None);

@@ -1,8 +1,8 @@
 //! Keeps freed handles for a while, so that their late use is reported.
 //!
 //! The memory of a freed handle is kept until [`KEPT`] more handles of its type have been freed. A handle that is used
-//! too late, or freed twice, is therefore reported. A call that another thread is just beginning or ending while its
-//! handle is freed does no harm.
+//! too late, or freed twice, is therefore reported. If a handle is freed while another thread is beginning or ending a
+//! call with it, the call accesses only valid memory.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;

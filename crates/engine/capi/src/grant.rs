@@ -12,7 +12,7 @@ pub struct Grant {
     pub intended_start_ns: u64,
     /// The time at which the operation was allowed to start.
     pub actual_start_ns: u64,
-    /// How late the operation starts: actual minus intended start, never negative.
+    /// The lateness of the operation: actual minus intended start, never negative.
     pub wait_ns: u64,
     /// The slot's number in the whole load, counted from 0.
     pub slot: u64,

@@ -39,13 +39,13 @@ pub enum Start {
 pub struct Options {
     /// The size of this struct in the header that you compile with. Later versions may add fields at the end.
     pub size: usize,
-    /// How slots are distributed around the rate: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25"
+    /// The distribution of slots over time: "even" (the default), "poisson", "exact-poisson:1000", "gamma:0.25"
     /// or "jitter:0.3".
     pub arrivals: *const c_char,
     /// This process's part of the load: "1/3" is the first of three equal parts, and "2/3:1" the second of two, of
     /// which the first is three times as large. The default is the whole load.
     pub shard: *const c_char,
-    /// How callers wait for their slots: "sleep" (the default), "hybrid", "yield" or "spin".
+    /// The way in which callers wait for their slots: "sleep" (the default), "hybrid", "yield" or "spin".
     pub pause: *const c_char,
     /// The seed of random arrivals. 0 is a valid seed.
     pub seed: u64,

@@ -139,7 +139,7 @@ pub unsafe extern "C" fn nanopace_acquire_timeout(
     unsafe { take(pacer, grant, due_ns, |pacer| pacer.clone().acquire_timeout(timeout)) }
 }
 
-/// Claims the next `n` slots as one operation, for operations that are weighed in bytes or rows. Blocks until the
+/// Claims the next `n` slots as one operation, for operations whose size is counted in bytes or rows. Blocks until the
 /// intended start of the first of them. With zero slots, it claims no slot and starts now; the number of the slot is
 /// then `UINT64_MAX`.
 #[unsafe(no_mangle)]

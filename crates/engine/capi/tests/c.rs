@@ -43,7 +43,7 @@ fn cc() -> Command {
     cc
 }
 
-/// Returns the C++ compiler, also for sources in C.
+/// Returns the C++ compiler, which also compiles the sources in C.
 fn cpp() -> Command {
     let mut cpp = Command::new(compiler("CXX", "c++"));
     cpp.args(CPP17).args(["-x", "c++"]);

@@ -16,7 +16,7 @@ struct Doubling {
 }
 
 impl Curve for Doubling {
-    /// Returns the area below the rate.
+    /// Returns the area under the rate up to `elapsed`.
     fn count_at(&self, elapsed: Duration) -> f64 {
         self.first * (elapsed.as_secs_f64() * LN_2).exp_m1() / LN_2
     }

@@ -1,6 +1,6 @@
 //! Pages beyond the reference: limitations, terms, schedules, pauses and the reasons for the design.
 //!
-//! * [Limitations](limitations): read before using.
+//! * [Limitations](limitations): read this page before you use the crate.
 //! * [Measuring](measuring): defines the terms and explains which number to report.
 //! * [Schedules](schedules): rates that change over time, random and recorded arrivals, and one load that several
 //!   processes share.

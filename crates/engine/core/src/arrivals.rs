@@ -40,19 +40,20 @@ use std::time::Duration;
 ///
 /// # Seeds
 ///
-/// A process and its seed determine every slot: on every machine, however often and in whatever order the slots are
-/// computed. Two pacers with the same process and seed have the same arrivals. Arrivals with different seeds are
-/// independent of each other. Different processes with the same seed may not be independent: gamma processes of all
-/// shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact Poisson processes
-/// of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come from the
-/// crate `libm`, not from the platform. A later version of this crate or of `libm` may round some positions
+/// A process and its seed determine every slot. Slots are the same on every machine, however often and in whatever
+/// order they are computed. Two pacers with the same process and seed have the same arrivals. Arrivals with different
+/// seeds are independent of each other. Different processes with the same seed may not be independent: gamma processes
+/// of all shapes (Poisson is gamma of shape 1) are computed from the same random numbers, and so are exact Poisson
+/// processes of all lengths. The random numbers are the key stream of `ChaCha8`, which never changes. Logarithms come
+/// from the crate `libm`, not from the platform. A later version of this crate or of `libm` may round some positions
 /// differently. A test detects such a change, and the changelog reports it.
 ///
 /// # Cost
 ///
 /// Computing a slot takes about 10 to 60 ns if slots are computed in order, and some microseconds otherwise. The
-/// memory stays at some kilobytes, however long the load is. Uneven slots are computed under a lock, several at once
-/// if several are due. Random processes have 2^63 slots.
+/// process uses a few kilobytes of memory, however long the load is. A replay uses more, as
+/// [`replay`](Arrivals::replay) describes. Uneven slots are computed under a lock, several at once if several are due.
+/// Random processes have 2^63 slots.
 ///
 /// ```
 /// use nanopace::Arrivals;
@@ -89,8 +90,8 @@ impl Arrivals {
     /// and the number of slots in any stretch of `c` counts has the Poisson distribution with mean `c`. There is a gap
     /// before the first slot.
     ///
-    /// A finite load has a random number of slots: `n`, plus or minus about the square root of `n`. If you need an
-    /// exact number, use [`exact_poisson`](Arrivals::exact_poisson).
+    /// A load with the count `n` has a random number of slots, with mean `n` and with the square root of `n` as its
+    /// standard deviation. If you need an exact number, use [`exact_poisson`](Arrivals::exact_poisson).
     ///
     /// Any slot can be computed without computing those before it. Sums of gaps are drawn first and then split into
     /// parts with a beta distribution (Devroye, "Non-uniform random variate generation", 1986), from numbers that
@@ -155,10 +156,10 @@ impl Arrivals {
     /// twice as fast, and a ramp speeds up. The schedule ends with the last offset.
     ///
     /// Offsets are read when they are needed, and dropped when their slots are past, so a recording may have any
-    /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept
-    /// while a caller holds a slot among them. A slot that is held for longer counts as later than it was. The caller
-    /// that claims a slot reads the offsets while other callers wait. Reading must therefore not block for long, must
-    /// not panic, and must not call the pacer.
+    /// length. At most 2^20 offsets are kept ahead of the slots that are in use. Up to 2^20 past offsets are kept while
+    /// a caller holds a slot among them. A slot that a caller holds for longer gets the time of a later arrival. The
+    /// caller that claims a slot reads the offsets while other callers wait. Reading must therefore not block for long,
+    /// must not panic, and must not call the pacer.
     ///
     /// ```
     /// use nanopace::Arrivals;
@@ -189,7 +190,7 @@ impl Arrivals {
         self
     }
 
-    /// Whether slot `n` is due at count `n`.
+    /// Returns whether slot `n` is due at count `n`.
     pub(crate) fn is_even(&self) -> bool {
         matches!(self.0, Kind::Even)
     }

@@ -221,8 +221,8 @@ impl PacerBuilder {
         self
     }
 
-    /// Sets the policy for lateness that is not made up for at once. The default is [`Strictness::AVERAGE`].
-    /// [`Strictness`] has a diagram and an example of each policy.
+    /// Sets how late starts change the schedule. The default is [`Strictness::AVERAGE`]. [`Strictness`] has a diagram
+    /// and an example of each policy.
     ///
     /// ```
     /// use nanopace::{ManualClock, Nanos, Pacer, Refused, Strictness};
@@ -247,7 +247,7 @@ impl PacerBuilder {
 
     /// Sets the maximum backlog: the largest lateness that is ever made up for.
     ///
-    /// If an operation starts later than `limit`, the time beyond the limit is forfeited and counts as
+    /// If an operation starts more than `limit` late, the time beyond the limit is forfeited and counts as
     /// [`idle`](crate::Ledger::idle). The slots after that start are then at most `limit` late. The late start itself
     /// still reports its full wait time. By default the backlog is limited only by the range of positions, to 2^44
     /// intervals of the current rate.
@@ -377,9 +377,9 @@ impl PacerBuilder {
     /// counts as 0. Shares below 3e-6 are raised to 3e-6, so that no sleep is stretched to more than a few seconds.
     ///
     /// A thread measures the CPU time that a sleep costs it: about 3 us on bare metal, and ten times as much on some
-    /// virtual machines. If the thread would spend more than its share, its sleeps are stretched to cost / share from
-    /// one wake-up to the next, and all slots that are due at a wake-up start at once. With a share of a tenth and a
-    /// cost of 3 us, starts come in clumps of 30 us of schedule.
+    /// virtual machines. If the thread would spend more than its share, its sleeps are stretched: the time from one
+    /// wake-up to the next becomes cost / share, and all slots that are due at a wake-up start at once. With a share of
+    /// a tenth and a cost of 3 us, starts come in clumps of 30 us of schedule.
     ///
     /// By default sleeps are stretched only where slots are less than 30 us apart. Starts at up to 33 k/s are
     /// therefore as evenly spaced as sleeping allows, whatever the sleeps cost. If you set a share, it applies at
@@ -409,8 +409,9 @@ impl PacerBuilder {
     /// default is [`Pause::DEFAULT_SPIN_SHARE`], a quarter. Values outside the range are moved to its nearest end, and
     /// NaN counts as 0.
     ///
-    /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than half of
-    /// that is left, the thread wakes closer to the start. When all of it is used up, the thread sleeps instead.
+    /// A thread can save up at most 1 ms of spinning, whatever the share, and starts with 1 ms. When less than 0.5 ms
+    /// is left, the thread sleeps for longer and spins for less before each start. When nothing is left, the thread
+    /// sleeps until the start.
     ///
     /// ```
     /// use nanopace::{Pacer, Pause};
@@ -467,8 +468,7 @@ impl PacerBuilder {
     /// Sets whether sleeping threads ask the operating system for fine timers. By default they do.
     ///
     /// On Linux, a fine timer means that the timer slack of the thread is set to 1 ns during each pause. With the
-    /// system's default slack of 50 us, a sleep may end up to 50 us later. On other systems this setting has no
-    /// effect.
+    /// system's default slack of 50 us, a sleep may end up to 50 us late. On other systems this setting has no effect.
     ///
     /// ```
     /// use nanopace::Pacer;
@@ -581,11 +581,11 @@ impl PacerBuilder {
     /// before the end. After them, callers get [`Ended::Finished`](crate::Ended). By default the schedule has no end.
     ///
     /// The time counts from the intended start of slot 0, and pauses don't count. A late slot may start after the end,
-    /// if its intended start is before the end. In an open loop every slot that was due starts. Slots can move beyond
-    /// the end through a late policy that forfeits time, or through a slower rate. A change of the rate after the end
-    /// does not continue the schedule. A [leased](crate::driver::leased) pacer has only the slots that were leased to
-    /// it before the end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an end too, the earliest end
-    /// applies.
+    /// if its intended start is before the end. In an open loop every slot that was due at the end starts. A late
+    /// policy that forfeits time or a slower rate can move slots beyond the end; these slots do not start. A change of
+    /// the rate after the end does not continue the schedule. A [leased](crate::driver::leased) pacer has only the
+    /// slots that were leased to it before the end. If [`slots`](PacerBuilder::slots), a shape or a recording sets an
+    /// end too, the earliest end applies.
     ///
     /// ```
     /// use nanopace::{Ended, ManualClock, Pacer};

@@ -216,8 +216,8 @@ impl<'p> Claim<'p> {
         self.start_by(i64::MIN)
     }
 
-    /// Blocks until the slot starts, but no longer than about `timeout`. After a timeout the claim keeps its slot.
-    /// This method works like [`Poller::wait_for`](crate::Poller::wait_for), and also for a claim of several slots.
+    /// Blocks until the slot starts, but no longer than about `timeout`. After a timeout the claim keeps its slot. This
+    /// method works like [`Poller::wait_for`](crate::Poller::wait_for), except that a claim can have several slots.
     ///
     /// # Errors
     /// Returns the errors of [`start`](Claim::start).
@@ -241,9 +241,9 @@ impl<'p> Claim<'p> {
         self.start_by(limit.signed())
     }
 
-    /// Blocks until the slot is due, but no longer than about `timeout`, and does not start the slot. It returns
-    /// earlier if the schedule changes. Use it if you need something else before [`start`](Claim::start), such as a
-    /// lock, and may then no longer want the slot.
+    /// Blocks until the slot is due, but no longer than about `timeout`, and does not start the slot. The method also
+    /// returns when the schedule changes. Use this method if you have to acquire something else before
+    /// [`start`](Claim::start), such as a lock, and may decide after that not to start the slot.
     ///
     /// It returns at once if the slot is due, has started, or can no longer start. Call `start` to find out which of
     /// these applies.

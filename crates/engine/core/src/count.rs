@@ -21,7 +21,7 @@ pub(crate) type Fine = U256;
 /// slope of a ramp, stays below 2^256.
 pub(crate) const FINE_BITS: u32 = 184;
 
-/// 2^63 slots: every shape has fewer. The count of a shape that never ends stops at this value.
+/// 2^63 slots. Every shape that ends has fewer slots. The count of a shape that never ends stops at this value.
 pub(crate) const MOST: Fine = U256::from_words(1 << (63 + FINE_BITS - 128), 0);
 
 /// The value of the lowest bit of a [`Fine`]: 2^-184.

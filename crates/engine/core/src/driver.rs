@@ -4,11 +4,11 @@
 //! This module is not covered by [semantic versioning](https://semver.org): any version may change it. The crates
 //! `nanopace-async` and `nanopace-fleet` of this project use it.
 //!
-//! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and asks when a slot is
-//!   [due](Drive::next_due) and when best to [wake](Drive::wake_at) for it. It then claims and starts the slot with
-//!   [`Pacer::try_acquire`].
-//! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a process
-//!   learned of a change late, the fleet [corrects](Drive::correct_shape) the load of that process.
+//! * A runtime waits with its own timers. It [watches](Drive::watch) the schedule for changes, and requests the time at
+//!   which a slot is [due](Drive::next_due) and the best time to [wake](Drive::wake_at) for that slot. It then claims
+//!   and starts the slot with [`Pacer::try_acquire`].
+//! * A fleet [leases](Drive::lease) slots of the load to each process, a range of slots at a time. If a change of the
+//!   load reaches a process late, the fleet [corrects](Drive::correct_shape) the load of that process.
 
 pub use crate::lease::Lease;
 use crate::sync::unique;
@@ -43,9 +43,9 @@ pub fn leased(builder: PacerBuilder) -> PacerBuilder {
 /// Drives a [`Pacer`] from outside: leases slots to it, corrects its shape, and reports when slots are due.
 pub trait Drive: sealed::Sealed {
     /// Replaces the shape as if the load had followed `shape` from its beginning: after this call, slot n is intended
-    /// to start at the time that `shape` has for slot n. Use it in a process that learns late of a change of a load
-    /// that other processes follow too. Do not use it after a change that made the current load begin later than the
-    /// pacer.
+    /// to start at the time that `shape` has for slot n. Use it in a process that receives a change of a load late, if
+    /// other processes follow the same load. Do not use it after a change that made the current load begin later than
+    /// the pacer.
     ///
     /// Slots that were due by the old shape keep their times. Time that a late policy had forfeited no longer counts
     /// as [`idle`](crate::Ledger::idle). Slots whose new times have passed count as due at the time of this call: a
@@ -76,11 +76,11 @@ pub trait Drive: sealed::Sealed {
     /// begins where the previous one ends. After the last lease this process has no slots, and callers that claim a
     /// later slot wait until one is leased. A last lease until `u64::MAX` means that no more leases will follow.
     ///
-    /// The new leases replace all earlier leases of slot `from` and later slots. If callers hold such slots that may
-    /// not start yet, these claims move as they would with a change of the rate. Use this method in programs that
+    /// The new leases replace all earlier leases of slot `from` and later slots. If a caller holds such a slot and the
+    /// slot may not start yet, the slot moves as it would after a change of the rate. Use this method in programs that
     /// distribute the slots of one load over many machines during the run; see [`leased`]. Claim the slots of such a
-    /// pacer one at a time: several slots that are claimed together start with the first one, and the later slots
-    /// could still be leased to other processes.
+    /// pacer one at a time: several slots that are claimed together start with the first one, and the later slots could
+    /// still be leased to other processes.
     ///
     /// ```
     /// use nanopace::driver::{Drive, Lease, leased};
@@ -145,8 +145,8 @@ pub trait Drive: sealed::Sealed {
     /// Returns [`Ended`] if the pacer is closed or its schedule has no slot left.
     fn next_due(&self) -> Result<Nanos, Ended>;
 
-    /// Returns the time at which the free slot with `slots` other free slots before it is due. In other respects it
-    /// works like [`next_due`](Drive::next_due). It is for callers that set a timer ahead of time.
+    /// Returns the due time of the free slot that has `slots` other free slots before it. In other respects it works
+    /// like [`next_due`](Drive::next_due). It is for callers that set a timer ahead of time.
     ///
     /// ```
     /// use nanopace::driver::Drive;
@@ -195,8 +195,8 @@ pub trait Drive: sealed::Sealed {
     /// together that a wake-up for each slot would cost more than the [share](crate::PacerBuilder::sleep_share) of a
     /// core. In that case the result is later.
     ///
-    /// All slots that are due at the wake-up start at once. The wake-up is at most so late that the late policy makes
-    /// up for the delay. Under strict it is never later than `due`.
+    /// All slots that are due at the wake-up start at once. The wake-up is late by at most half of the time that the
+    /// late policy makes up for at once. Under strict it is never later than `due`.
     ///
     /// ```
     /// use nanopace::driver::Drive;

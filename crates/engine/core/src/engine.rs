@@ -1,9 +1,9 @@
 //! Combines a timeline, a clock and a way to pause, and starts operations. Pacers, lanes and claims are handles to one
 //! engine.
 //!
-//! `start_claimed`, `start_next` and the like fill in a grant that their caller has made, and are never inlined. If
-//! they returned the grant, it would be returned through memory, and the compiler would pass the grants of the hot path
-//! through the same memory.
+//! `start_claimed`, `start_next` and similar functions fill in a grant that their caller has made, and are never
+//! inlined. If they returned the grant, it would be returned through memory, and the compiler would pass the grants of
+//! the hot path through the same memory.
 
 use crate::lease::Lease;
 use crate::pause::{self, CallerPause, Pausing};

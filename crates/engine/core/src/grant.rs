@@ -121,12 +121,11 @@ impl Grant {
     ///
     /// Without a late policy, slots that are due may be granted with a reading of the clock that was taken for an
     /// earlier slot. One reading serves at most 2048 slots, and no more than callers claim within 10 us at their
-    /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If
-    /// they stop right after a grant, the next slots with that reading do not show the stop: at most 2048 slots, or as
-    /// many as had been claimed within 10 us. Slots that are claimed 10 us or more apart have a clock reading each.
-    /// [`Pacer::acquire`](crate::Pacer::acquire) uses the pace of all its callers together, and a
-    /// [`Lane`](crate::Lane) uses its own pace.
-    /// the pace of all its callers together, and a [`Lane`](crate::Lane) its own pace.
+    /// measured pace. While callers keep their pace, a wait time is therefore too short by at most about 10 us. If they
+    /// stop right after a grant, the next slots with that reading do not show the stop: at most 2048 slots, or as many
+    /// as had been claimed within 10 us. Slots that are claimed 10 us or more apart have a clock reading each.
+    /// [`Pacer::acquire`](crate::Pacer::acquire) uses the pace of all its callers together, and a [`Lane`](crate::Lane)
+    /// uses its own pace.
     ///
     /// ```
     /// use nanopace::{ManualClock, Pacer};

@@ -83,13 +83,13 @@ impl Pacer {
         Ok(grant)
     }
 
-    /// Claims the next `n` slots as one operation and blocks until it may start. Use it for operations that are
-    /// weighed in bytes, rows or requests.
+    /// Claims the next `n` slots as one operation and blocks until it may start. Use it for operations whose size is
+    /// counted in bytes, rows or requests.
     ///
     /// The operation starts at the intended start of the first slot, and the next caller's slot follows `n` intervals
     /// later. A row of two or more slots never includes slots that were given back: those are left to other callers.
     /// With `n` = 1, this method does the same as [`acquire`](Pacer::acquire). With `n` = 0, it claims no slot and
-    /// returns now, even while the pacer is paused.
+    /// returns at once, even while the pacer is paused.
     ///
     /// # Errors
     /// Returns [`Refused::Closed`], [`Refused::Finished`] if the schedule has fewer than `n` slots left, or
@@ -216,8 +216,9 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
     /// the pacer's clock.
     ///
-    /// It gives up as soon as the slot can certainly not start in time: at once, or after a change of the rate.
-    /// In that case it has claimed no slot. A slot that is due now is granted, even if the deadline has passed.
+    /// It gives up as soon as it is certain that the slot cannot start in time. This may be immediately, or after a
+    /// change of the rate. A call that gives up has claimed no slot. A slot that is due now is granted, even if the
+    /// deadline has passed.
     ///
     /// # Errors
     /// Returns [`Refused::NotUntil`], [`Refused::Finished`], [`Refused::Closed`], or [`Refused::Paused`] if the pacer

@@ -62,8 +62,8 @@ impl Scale {
         Scale { mantissa, bits: NonZeroU8::new(bits).unwrap_or(NonZeroU8::MIN) }
     }
 
-    /// Returns the scale at or just below `nanos` nanoseconds per tick, a positive number. Its mantissa can double
-    /// without overflow.
+    /// Returns the scale at or just below `nanos` nanoseconds per tick. `nanos` must be positive. The scale's mantissa
+    /// can double without overflow.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is in range")]
     pub(crate) fn roomy(nanos: f64) -> Scale {
         let bits = (ROOMY_BITS - libm::ilogb(nanos)).clamp(1, 127);

@@ -23,7 +23,8 @@
 //!   the rate.
 //! * A slot is judged once, when it starts. Nothing changes the intended start of a settled slot.
 //! * The time that a start forfeits moves the slots after it. A *straggler* is a slot that starts after a later slot
-//!   has started. It moves no slots, because the later slot started by the schedule as it was.
+//!   has started. It moves no slots, because the later slot had started by the schedule from before the straggler's
+//!   start.
 //! * A burst ratio does not move intended starts, but adds a second line, `catch_up`. A slot may start when both lines
 //!   have reached it. This applies two rates at once, as in the dual GCRA of ATM (ITU-T I.371). The lines meet when
 //!   all owed time has been made up for.
@@ -243,8 +244,8 @@ impl Schedule {
         (ticks_between(paid, self.history.position_at(time)) > 0).then_some(paid)
     }
 
-    /// Returns the last position that is intended to start by `span_ns` after now, or after the beginning of the pause
-    /// if the pacer is paused.
+    /// Returns the last position that is intended to start at most `span_ns` after now. If the pacer is paused,
+    /// `span_ns` counts from the beginning of the pause.
     pub(crate) fn intended_within(&self, span_ns: i64, now: i64) -> u64 {
         let time = self.schedule_time(now).saturating_add(span_ns);
         self.before_end(self.history.position_at(time))
@@ -334,7 +335,7 @@ impl Schedule {
         self.load.speed(self.history.slots(), self.origin, ratio_q32)
     }
 
-    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load. If
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load. If
     /// the process has a slot with that number or a higher one whose position is before `next`, returns false, and no
     /// slot moves. Slots at `next` and later may still move.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64, now: i64) -> bool {
@@ -470,9 +471,9 @@ impl Schedule {
         self.forget(next.wrapping_add_signed(-RANGE));
     }
 
-    /// For recorded arrivals: if many arrivals before `next` are in memory, reads arrivals ahead of `next` and drops
-    /// past ones. `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or
-    /// can get again.
+    /// Reads recorded arrivals ahead of `next` and drops past ones, if many arrivals before `next` are in memory.
+    /// `next` is the next position to be claimed. `earliest` returns the first slot that a caller holds or can get
+    /// again.
     pub(crate) fn follow_arrivals(
         &mut self,
         next: u64,

@@ -4,7 +4,7 @@ use crate::error::StrictnessError;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a late start changes the schedule: one number from 0 to 1000.
+/// Determines how a late start changes the schedule. A strictness is a number from 0 to 1000.
 ///
 /// | strictness | name | missed time |
 /// |---|---|---|
@@ -98,8 +98,8 @@ use std::str::FromStr;
 /// the pacer's own pauses overrun, so the achieved rate is a little below the rate that was set. This is the virtual
 /// scheduling algorithm of GCRA without a tolerance (ITU-T I.371).
 ///
-/// Only a straggler starts closer to another slot. A straggler is a slot that starts after a later slot has started,
-/// because its caller held a claim or overslept. It moves no other slot.
+/// Only a straggler can start less than an interval from another slot. A straggler is a slot that starts after a later
+/// slot has started, because its caller held a claim or overslept. It moves no other slot.
 ///
 /// ```
 /// # use nanopace::{ManualClock, Nanos, Pacer, Strictness};

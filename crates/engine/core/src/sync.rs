@@ -27,11 +27,11 @@ mod world {
         attempt().or_else(|| spin_on(attempt))
     }
 
-    /// How many attempts follow a busy wait. The waits double up to the longest one, because an attempt takes the cache
-    /// line of the lock away from its holder.
+    /// The number of attempts that follow a busy wait. The waits double up to the longest one, because an attempt takes
+    /// the cache line of the lock away from its holder.
     const BUSY_ATTEMPTS: u32 = 12;
     const LONGEST_BUSY_WAIT: u32 = 256;
-    /// How many attempts follow a yield, in case the holder waits for this processor.
+    /// The number of attempts that follow a yield, in case the holder waits for this processor.
     const YIELDING_ATTEMPTS: u32 = 10;
 
     #[cold]

@@ -347,7 +347,7 @@ impl Timeline {
         self.under_lock().change(clock, edit);
     }
 
-    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load.
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
     /// Returns false if a slot in this range has been claimed. A slot whose intended start has come, or comes within
     /// the [lead](Timeline::furthest_lead_ns), counts as claimed: in an open loop another thread may grant it without
     /// the lock. Under a late policy such a slot counts as claimed, too, even while it waits because time is owed. The
@@ -403,8 +403,8 @@ impl Timeline {
     }
 
     /// Returns the slots with an intended start in `span` that no caller has claimed, or that were given back, in
-    /// batches. A batch is the intended start of its last slot, and its number of slots. For
-    /// [`Pacer::unstarted`](crate::Pacer::unstarted).
+    /// batches. A batch is the intended start of its last slot, and its number of slots.
+    /// [`Pacer::unstarted`](crate::Pacer::unstarted) uses this method.
     pub(crate) fn unstarted(&self, span: &Range<i64>, clock: &dyn Clock) -> Vec<(i64, u64)> {
         self.under_lock().unstarted(span, clock)
     }

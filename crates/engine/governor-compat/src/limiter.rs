@@ -19,11 +19,11 @@ use std::time::Duration;
 
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
-/// Admits cells at a rate, by a schedule that loses no time.
+/// Admits cells at a rate, on a schedule that makes up for late requests.
 ///
 /// The schedule starts at the first request for a cell. After that, the intended starts of cells are one interval
 /// apart. Requests that come early are refused or wait. Requests that are late are admitted at once until the schedule
-/// is caught up. In this way, at most one burst is made up for, or 100 ms of the schedule if that is more.
+/// is caught up. The time that is made up for is at most that of one burst, or 100 ms if that is more.
 ///
 /// A limiter is shared by reference, and can be used from any number of threads and tasks.
 ///

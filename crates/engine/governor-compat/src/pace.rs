@@ -112,8 +112,8 @@ impl Timer for FallbackTimer {
     }
 }
 
-/// Returns the maximum lateness that is made up for. The cells of a burst start together, so they span one interval
-/// less than their number.
+/// Returns the maximum lateness that is made up for. The cells of a burst start together, so a burst of n cells spans n
+/// - 1 intervals.
 fn most_made_up_for(quota: &Quota) -> Duration {
     let apart = quota.burst_size().get() - 1;
     quota.replenish_interval().saturating_mul(apart).max(ALWAYS_MADE_UP_FOR)

@@ -20,8 +20,8 @@ const CLOSE: Duration = Duration::from_nanos(500);
 
 /// A monotonic clock, and the way in which threads wait on it.
 ///
-/// A pacer or a limiter reads its clock whenever an earlier reading is not enough. If a reading is earlier than a
-/// previous one, it only makes a start late. The implementation must not call the pacer or the limiter.
+/// A pacer or a limiter reads its clock whenever it cannot decide by an earlier reading. A reading that is earlier than
+/// a previous one can make a start late, but not early. The implementation must not call the pacer or the limiter.
 ///
 /// [`TscClock`] is the default clock of pacers and limiters. [`StdClock`] reads the operating system's clock.
 /// `MonotonicClock` returns the same values that other programs on the machine read. [`ManualClock`] moves only when a

@@ -43,7 +43,8 @@ pub struct Nanos(u64);
 impl Nanos {
     /// The clock's origin.
     pub const ZERO: Nanos = Nanos(0);
-    /// The latest possible time, 292 years after the origin. As a due time, it means "not before something changes".
+    /// The latest possible time, 292 years after the origin. As a due time, it means that the operation cannot start
+    /// before a change, such as the end of a pause.
     pub const MAX: Nanos = Nanos(i64::MAX.unsigned_abs());
 
     /// Returns the time `nanos` nanoseconds after the clock's origin, at most [`Nanos::MAX`].

@@ -43,13 +43,13 @@ impl Grant {
         self.0.actual_start().as_nanos()
     }
 
-    /// How late the operation starts, in nanoseconds: actual minus intended start, never negative.
+    /// The lateness of the operation in nanoseconds: actual minus intended start, never negative.
     #[getter]
     fn wait_time_ns(&self) -> u64 {
         self.0.wait_nanos()
     }
 
-    /// How late the operation starts, in seconds.
+    /// The lateness of the operation in seconds.
     #[getter]
     fn wait_time(&self) -> f64 {
         self.0.wait_time().as_secs_f64()

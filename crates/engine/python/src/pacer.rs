@@ -38,8 +38,8 @@ impl Pacer {
     /// Claims the next slot, blocks until its intended start, and returns its grant, which contains how late the start
     /// is.
     ///
-    /// Raises Closed or Finished when no more operations start, and `TimeoutError` as soon as the slot can
-    /// certainly not start within `timeout`. In these cases no slot has been claimed.
+    /// Raises Closed or Finished when no more operations start, and `TimeoutError` as soon as it is certain that the
+    /// slot cannot start within `timeout`. A call that raises one of these has claimed no slot.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;
@@ -50,7 +50,7 @@ impl Pacer {
         }
     }
 
-    /// Claims the next `n` slots as one operation, for operations that are weighed in bytes, rows or requests. `n`
+    /// Claims the next `n` slots as one operation, for operations whose size is counted in bytes, rows or requests. `n`
     /// must be 1 or more, because an operation without slots has no intended start.
     #[pyo3(signature = (n, timeout = None))]
     fn acquire_many(

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::time::Duration;
 
-/// The maximum number of intended starts that can be listed: 1 GiB of them.
+/// The maximum number of intended starts that can be listed. They take 1 GiB of memory.
 const MOST: usize = 1 << 27;
 
 /// The number of starts that are listed between two checks for signals.

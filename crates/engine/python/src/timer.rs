@@ -134,7 +134,8 @@ enum State {
     Resting,
     /// A caller has begun to read the schedule, or the timer is set to the time that the caller read.
     Listening,
-    /// The schedule has changed since: the timer fires, and must not be set to a time that was read before.
+    /// The schedule has changed after a caller began to read it. The timer fires, and must not be set to a time that
+    /// was read before the change.
     Changed,
 }
 
@@ -161,7 +162,7 @@ impl Alarm {
         *self.state() = State::Listening;
     }
 
-    /// Sets the timer to `due`, which was read since `listen`, unless the schedule has changed.
+    /// Sets the timer to `due`, which was read after `listen`, unless the schedule has changed.
     fn set(&self, due: Option<Nanos>) -> PyResult<()> {
         let state = self.state();
         if *state == State::Listening {

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The maximum time that a signal waits for its handler.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// The length of a pause in other threads than the main thread. Only the main thread handles signals, so other threads
+/// The length of a pause in threads other than the main thread. Only the main thread handles signals, so other threads
 /// need not check for them.
 const FAR: Duration = Duration::from_secs(86_400);
 

@@ -138,7 +138,7 @@ impl Mutant {
     }
 }
 
-/// Returns the edits whose names contain one of the texts, in order. Without texts, returns all edits.
+/// Returns the edits whose names contain one of the strings, in order. Without strings, returns all edits.
 fn mutants(root: &Path, wanted: &[String]) -> io::Result<Vec<Mutant>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root.join("loom-tests/mutants"))? {
@@ -218,7 +218,7 @@ impl Scratch {
         Ok(if run.status.success() { Verdict::Survived } else { Verdict::Caught })
     }
 
-    /// `cargo test` of models in the copy.
+    /// Runs `cargo test` on models in the copy.
     fn cargo(&self, arguments: &[&str]) -> io::Result<Output> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Command::new(cargo)
@@ -233,7 +233,7 @@ impl Scratch {
     }
 }
 
-/// The arguments that select a model in the program of all models; `None` if no file contains it.
+/// Returns the arguments that select a model in the program of all models, or `None` if no file contains the model.
 fn filter(workspace: &Path, model: &str) -> io::Result<Option<Vec<String>>> {
     if model == ALL {
         return Ok(Some(Vec::new()));

@@ -7,8 +7,8 @@ use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// A timer with one alarm. Each [`AsyncPacer`](crate::AsyncPacer) with its clones has its own timer, for a queue of
-/// any length.
+/// A timer with one alarm. An [`AsyncPacer`](crate::AsyncPacer) and its clones share one timer, however long their
+/// queue is.
 ///
 /// The `AsyncPacer` calls the timer while it holds its own lock, always with the same waker. A call must not wake that
 /// waker itself, but must let a thread or the runtime do so.
@@ -175,7 +175,8 @@ impl Alarm {
 }
 
 impl Drop for Alarm {
-    /// Turns the alarm off. The timer may then ring once without need; after that ring it is set correctly.
+    /// Turns the alarm off. The timer may then ring once although no alarm is due; after that ring it is set to the
+    /// next alarm.
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             let waker = self.alarms.0.queue.lock().alarms.remove(&place);

@@ -28,9 +28,9 @@ enum Place {
     Thread(ThreadTimer),
 }
 
-/// The timers in a reactor. Setting the system timer that goes off next takes longer than any other step, so each
-/// start sets one such timer once. A second timer goes off repeatedly, in case no task comes. The second timer is set
-/// so far ahead that it rarely has to be set again.
+/// The timers in a reactor. Setting the system timer that goes off next takes longer than any other step, so each start
+/// sets only one such timer, and sets it only once. A second timer goes off repeatedly, in case no task comes. The
+/// second timer is set so far ahead that it rarely has to be set again.
 #[derive(Debug)]
 struct Reactor {
     alarm: AsyncFd<OwnedFd>,

@@ -1,4 +1,4 @@
-//! The line of tasks: on a clock and a timer that are moved by hand, and in the runtimes of tokio and async-io.
+//! Tests the queue of tasks, on a clock and a timer that tests move, and in the runtimes of tokio and async-io.
 
 #![cfg(feature = "pacer")]
 

@@ -4,8 +4,8 @@ use crate::world::{Run, Task, World, ms, poll_once};
 use nanopace::{Grant, Nanos, Refused};
 use std::time::Duration;
 
-/// Slot 1 is due at 100 ms. The task that waits for slot 1 is called, another task 4 ms later, and after that twice as
-/// many tasks each time.
+/// Slot 1 is due at 100 ms. The task that waits for slot 1 is called. Another task is called 4 ms later, and after
+/// that, every 4 ms, twice as many tasks as before.
 #[test]
 fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     for kept in [0_u64, 1, 2, 3, 6, 7, 64] {
@@ -26,7 +26,8 @@ fn tasks_that_do_not_come_delay_others_for_4_ms_and_twice_as_many_for_4_more() {
     }
 }
 
-/// In one case the claim already waits when the task that does not come is called, and in the other it waits later.
+/// In one case the claim already waits when the task that does not come is called. In the other case the claim begins
+/// to wait after that.
 #[test]
 fn a_claim_that_waits_for_long_does_not_delay_the_next_call() {
     for is_early in [false, true] {

@@ -1,29 +1,29 @@
-//! The key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008).
+//! Implements the key stream of `ChaCha8` (Bernstein, "`ChaCha`, a variant of Salsa20", 2008).
 //!
-//! It is written out here because its definition fixes it for good, and because the crate `chacha20` brings three
-//! other crates. No number here is secret, so none is wiped.
+//! This crate has its own implementation, because the definition of `ChaCha8` never changes and the crate `chacha20`
+//! would add three other dependencies. No number here is secret, so no memory is wiped.
 
 const DOUBLE_ROUNDS: usize = 4;
 
-/// "expand 32-byte k".
+/// The constants of the definition: the ASCII string "expand 32-byte k".
 const CONSTANTS: Row = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
 type Row = [u32; 4];
 
-/// The numbers of a key stream, one after the other.
+/// Generates the numbers of a key stream in order.
 #[derive(Clone, Debug)]
 pub(super) struct ChaCha8 {
     key: [Row; 2],
-    /// How many blocks have been computed.
+    /// The number of blocks that have been computed.
     blocks: u64,
-    /// The last block.
+    /// The numbers of the last block.
     numbers: [u64; 8],
-    /// How many of its numbers have been used.
+    /// How many numbers of the last block have been returned.
     used: usize,
 }
 
 impl ChaCha8 {
-    /// The stream with this key, from its beginning.
+    /// Creates the stream with this key, at its beginning.
     pub(super) fn new([a, b, c, d]: [u64; 4]) -> ChaCha8 {
         ChaCha8 { key: [row(a, b), row(c, d)], blocks: 0, numbers: [0; 8], used: 8 }
     }
@@ -54,13 +54,13 @@ impl ChaCha8 {
     }
 }
 
-/// Two numbers in words, the lower words first.
+/// Splits two numbers into words of 32 bits, the lower word first.
 #[expect(clippy::cast_possible_truncation, reason = "a half")]
 fn row(a: u64, b: u64) -> Row {
     [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
 }
 
-/// Four quarter rounds, one for each column.
+/// Computes four quarter rounds, one for each column.
 #[inline]
 fn round([mut a, mut b, mut c, mut d]: [Row; 4]) -> [Row; 4] {
     a = add(a, b);
@@ -96,8 +96,8 @@ mod tests {
     use proptest::prelude::*;
     use rand::{Rng, SeedableRng};
 
-    /// The first eight bytes for a key of zeros, from "Test Vectors for the Stream Cipher `ChaCha`", an internet draft
-    /// by Strombergson, 2013.
+    /// Checks the stream for a key of zeros against the first eight bytes in "Test Vectors for the Stream Cipher
+    /// `ChaCha`", an internet draft by Strombergson, 2013.
     #[test]
     fn the_stream_is_the_published_one() {
         assert_eq!(

@@ -1,16 +1,16 @@
-//! Poisson arrivals with a fixed number of slots per run: sorted uniforms.
+//! Computes Poisson arrivals with a fixed number of slots per run, as sorted uniform numbers.
 
 use super::random::{Key, Use};
 use super::tree::Tree;
 use crate::count::{Count, ONE};
 use std::num::NonZeroU32;
 
-/// The uniforms of a run cut it into gaps, one more than there are slots. As fractions of their sum, exponential gaps
-/// have this distribution: Dirichlet with all parameters 1 (Devroye 1986, chapter V).
+/// The sorted numbers cut a run into gaps, one more than it has slots. Exponential gaps, divided by their sum, have the
+/// same distribution: Dirichlet with all parameters 1 (Devroye 1986, chapter V).
 #[derive(Debug)]
 pub(super) struct ExactPoisson {
     slots: NonZeroU32,
-    /// The run that `tree` is for.
+    /// The run whose gaps `tree` contains.
     key: Key,
     tree: Tree,
 }
@@ -40,7 +40,7 @@ impl ExactPoisson {
         before.saturating_add(self.tree(run).ends_by(inside).min(slots))
     }
 
-    /// How long a run is.
+    /// Returns the length of a run as a count.
     fn counts(&self) -> Count {
         Count::from(self.slots.get()) * ONE
     }

@@ -1,24 +1,24 @@
-//! Even slots, each of which is late by a random part of a gap.
+//! Computes evenly spaced slots, each of which is delayed by a random part of a gap.
 
 use super::random::{Key, Use};
 use super::tree::{fraction, part};
 use crate::count::{Count, ONE};
 
-/// The numbers of this many slots are drawn at a time.
+/// The number of slots whose random numbers are drawn at once.
 const BLOCK: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct Jitter {
-    /// How far a slot is moved at most, as a count up to [`ONE`].
+    /// The maximum delay of a slot, as a count up to [`ONE`].
     part: Count,
     key: Key,
-    /// Which block `numbers` is for.
+    /// The block whose random numbers `numbers` contains.
     block: Option<u64>,
     numbers: Vec<u64>,
 }
 
 impl Jitter {
-    /// `part` is from 0 to 1.
+    /// Creates the process. `part` must be from 0 to 1.
     pub(super) fn new(part: f64, seed: u64) -> Jitter {
         let part = if part < 1.0 { Count::from(fraction(part)) } else { ONE };
         let key = Key { seed, of: Use::Jitter, run: 0 };
@@ -46,7 +46,7 @@ impl Jitter {
     }
 }
 
-/// Which block a slot is in, and where in it.
+/// Returns the block that contains a slot, and the slot's index in that block.
 fn place(slot: u64) -> (u64, usize) {
     (slot / BLOCK, usize::try_from(slot % BLOCK).unwrap_or(0))
 }
@@ -55,7 +55,7 @@ fn place(slot: u64) -> (u64, usize) {
 mod tests {
     use super::*;
 
-    /// The last slots of all are included: their numbers don't fit into a `usize` of 32 bits.
+    /// Checks slots up to the last possible ones, whose numbers don't fit into a `usize` of 32 bits.
     #[test]
     fn far_slots_have_numbers_of_their_own() {
         for first in [0, 1 << 32, (1 << 40) + 7 * BLOCK, u64::MAX - BLOCK + 1] {

@@ -1,5 +1,5 @@
-//! The laws that every arrival process keeps, and the distribution of each. The statistical tests have fixed seeds, so
-//! a test that passes once always passes; their levels are 0.1 %.
+//! Tests the laws that hold for every arrival process, and the distribution of each process. The statistical tests have
+//! fixed seeds, so a test that passes once always passes. Their significance level is 0.1 %.
 
 use super::statistics::{
     KS_LEVEL, Law, correlation, exponential, float, gamma_four, gamma_half, kolmogorov_smirnov,
@@ -11,7 +11,7 @@ use crate::count::{Count, ONE};
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A standard normal value is beyond this with a probability of 0.1 %.
+/// The absolute value that a standard normal variable exceeds with a probability of 0.1 %.
 const NORMAL_LEVEL: f64 = 3.29;
 
 fn poisson(seed: u64) -> Process {
@@ -30,7 +30,7 @@ fn jitter(part: f64, seed: u64) -> Process {
     Arrivals::jitter(part, seed).unwrap().process()
 }
 
-/// The processes that have a seed.
+/// Returns the processes that have a seed.
 fn random(seed: u64) -> Vec<Arrivals> {
     let mut all = vec![Ok(Arrivals::poisson(seed))];
     all.extend([0.01, 0.25, 4.0, 1e6].map(|shape| Arrivals::gamma(shape, seed)));
@@ -45,7 +45,7 @@ fn all(seed: u64) -> Vec<Process> {
     all
 }
 
-/// Small numbers, numbers near the borders of nodes, and arbitrary ones.
+/// Generates small slot numbers, slot numbers near the borders of nodes, and arbitrary ones.
 fn slot() -> impl Strategy<Value = u64> {
     prop_oneof![
         0_u64..1_000,
@@ -55,7 +55,7 @@ fn slot() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Where a slot lies, in counts.
+/// Returns the count at which a slot is due.
 fn at(arrivals: &Process, slot: u64) -> f64 {
     difference(arrivals.count_of(slot).unwrap(), 0)
 }
@@ -65,7 +65,7 @@ fn difference(later: Count, earlier: Count) -> f64 {
     (later - earlier) as f64 / ONE as f64
 }
 
-/// The gaps before slots `from + 1`, `from + 2` and so on.
+/// Returns the gaps before the slots `from + 1`, `from + 2` and so on.
 fn gaps(arrivals: &Process, from: u64, n: u64) -> Vec<f64> {
     let gap =
         |slot| difference(arrivals.count_of(slot + 1).unwrap(), arrivals.count_of(slot).unwrap());
@@ -92,7 +92,7 @@ proptest! {
         }
     }
 
-    /// Slots and counts also agree at counts that are not those of slots.
+    /// Checks that slots and counts also agree at counts between those of slots.
     #[test]
     fn slots_by_a_count_lie_before_it(seed: u64, whole in slot(), part: u64) {
         let count = Count::from(whole) * ONE + Count::from(part);
@@ -172,7 +172,7 @@ fn random_processes_have_the_largest_number_of_slots() {
     }
 }
 
-/// Slot `n` is at `n + 1` give or take a few times the root of the variance.
+/// Checks that slot `n` lies at `n + 1`, plus or minus a few standard deviations.
 #[test]
 fn far_slots_are_where_they_belong() {
     let far = 1_000_000_000_000_000_u64;
@@ -198,7 +198,8 @@ fn a_replay_is_replayed() {
     assert_eq!(recorded.clone().process().count_of(0), Some(ONE), "each reads from the beginning");
 }
 
-/// Positions do not change between versions. If this fails, the changelog has to say that they have changed.
+/// Checks that positions do not change between versions. If this test fails, report the change of positions in the
+/// changelog.
 #[test]
 fn positions_are_the_same_for_ever() {
     let places = [
@@ -245,7 +246,7 @@ fn gaps_have_their_distribution() {
     }
 }
 
-/// The last gap of a leaf and the first of the next: in the middle, and where large nodes meet.
+/// Checks the last gap of a leaf and the first gap of the next leaf, also where large nodes meet.
 #[test]
 fn gaps_at_borders_have_their_distribution_and_are_independent() {
     for (border, n) in
@@ -288,8 +289,7 @@ fn the_mean_gap_is_one() {
     }
 }
 
-/// The variance over the mean of the number of slots in windows of this many counts, which begin
-/// anywhere.
+/// Returns the variance of the number of slots in windows of `window` counts, divided by its mean.
 fn dispersion(arrivals: &Process, window: u64) -> f64 {
     let by = |n: u64| arrivals.slots_by(Count::from(n * window) * ONE + ONE / 3);
     let slots: Vec<f64> = (0..u64::from(WINDOWS))
@@ -301,7 +301,8 @@ fn dispersion(arrivals: &Process, window: u64) -> f64 {
 
 const WINDOWS: u32 = 2_000;
 
-/// An estimate of a variance has a relative deviation of sqrt(2 / n).
+/// Returns whether an estimated variance is near the expected one. The relative standard deviation of such an estimate
+/// is sqrt(2 / n).
 fn near(index: f64, expected: f64) -> bool {
     (index / expected - 1.0).abs() < NORMAL_LEVEL * (2.0 / f64::from(WINDOWS)).sqrt()
 }
@@ -357,7 +358,7 @@ fn exact_poisson_is_uniform_inside() {
     }
 }
 
-/// A part `p` of a run has a binomial number of slots, with variance `1 - p` times its mean.
+/// Checks that the number of slots in a part `p` of a run is binomial: its variance is `1 - p` times its mean.
 #[test]
 fn exact_poisson_varies_inside_like_a_binomial() {
     let halves = exact(1_000, 1);

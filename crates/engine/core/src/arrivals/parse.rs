@@ -1,4 +1,4 @@
-//! Reads arrival processes as people write them: `poisson`, `gamma:0.25`.
+//! Parses arrival processes, such as `poisson` and `gamma:0.25`.
 
 use super::{Arrivals, ArrivalsError};
 use crate::error::shown;
@@ -8,7 +8,7 @@ impl FromStr for Arrivals {
     type Err = ArrivalsError;
 
     /// Parses `even`, `poisson`, `exact-poisson:SLOTS`, `gamma:SHAPE` or `jitter:PART`. The seed is 0;
-    /// [`with_seed`](Arrivals::with_seed) sets another one.
+    /// [`with_seed`](Arrivals::with_seed) sets a different seed.
     ///
     /// # Errors
     /// Returns an [`ArrivalsError`]. Its message says what is wrong and what to write instead.

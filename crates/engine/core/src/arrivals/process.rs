@@ -1,4 +1,5 @@
-//! Arrivals in use: keeps what was drawn or read last, so that the next slot is found at once.
+//! Computes the slots of an arrival process for one pacer. Keeps the numbers that were drawn or read last, so that the
+//! next slot is found quickly.
 
 use super::exact::ExactPoisson;
 use super::jitter::Jitter;
@@ -37,13 +38,13 @@ impl Arrivals {
 }
 
 impl Process {
-    /// Whether there is always another slot.
+    /// Returns whether the process has infinitely many slots.
     pub(crate) fn is_endless(&self) -> bool {
         !matches!(*self.0.borrow(), Source::Replay(_))
     }
 
-    /// The count at which the slot is due, which never decreases from one slot to the next; none if there is no such
-    /// slot.
+    /// Returns the count at which the slot is due, or `None` if there is no such slot. The count never decreases from
+    /// one slot to the next.
     #[inline]
     pub(crate) fn count_of(&self, slot: u64) -> Option<Count> {
         let mut state = self.0.borrow_mut();
@@ -71,7 +72,7 @@ impl Process {
         slots.min(MOST)
     }
 
-    /// Whether all slots up to `count` are known: a replay may have more of them.
+    /// Returns whether all slots up to `count` are known. A replay may have slots that have not been read yet.
     pub(crate) fn is_known_until(&self, count: Count) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.is_known_until(count),
@@ -79,7 +80,8 @@ impl Process {
         }
     }
 
-    /// Reads a replay ahead of this slot, unless few arrivals are new. Returns whether it did.
+    /// Reads the arrivals of a replay ahead of this slot, unless enough of them have been read already. Returns whether
+    /// it has read any.
     pub(crate) fn read_ahead(&self, slot: u64) -> bool {
         match &mut *self.0.borrow_mut() {
             Source::Replay(replay) => replay.read_ahead(slot),
@@ -87,12 +89,13 @@ impl Process {
         }
     }
 
-    /// Whether it is time to [`forget`](Process::forget_before) slots before this one.
+    /// Returns whether slots before this one should be [forgotten](Process::forget_before), because there are many of
+    /// them.
     pub(crate) fn remembers_many_before(&self, slot: u64) -> bool {
         matches!(&*self.0.borrow(), Source::Replay(replay) if replay.remembers_many_before(slot))
     }
 
-    /// Forgets slots before this one: no caller asks for them again.
+    /// Forgets the slots before this one, which no caller needs again.
     pub(crate) fn forget_before(&self, slot: u64) {
         if let Source::Replay(replay) = &mut *self.0.borrow_mut() {
             replay.forget_before(slot);

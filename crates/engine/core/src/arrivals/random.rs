@@ -1,13 +1,13 @@
-//! Random numbers that can be asked for in any order.
+//! Generates random numbers that can be computed in any order.
 //!
 //! Each stream of numbers has a name, and its numbers follow from the seed and the name alone (Salmon et al., "Parallel
-//! random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream of [`ChaCha8`], whose definition never changes.
-//! The distributions are written out here, because those of other crates change with their versions, and use the
-//! platform's functions if any crate in the build asks for it.
+//! random numbers: as easy as 1, 2, 3", SC 2011). They are the key stream of [`ChaCha8`], whose definition never
+//! changes. The distributions are implemented here, because other crates may change theirs in a new version, and may
+//! use the platform's functions if any crate in the build enables that.
 
 use super::chacha::ChaCha8;
 
-/// Which process the numbers are for, so that processes with one seed don't share them.
+/// The process that uses the numbers. Different processes with the same seed use different numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Use {
     Renewal = 1,
@@ -15,17 +15,17 @@ pub(super) enum Use {
     Jitter = 3,
 }
 
-/// Names the streams of one process.
+/// Identifies the streams of one process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) seed: u64,
     pub(super) of: Use,
-    /// The part of the process; 0 if the process has only one.
+    /// The run of the process, or 0 if the process has only one run.
     pub(super) run: u64,
 }
 
 impl Key {
-    /// The numbers of the node `index` of level `level`.
+    /// Returns the numbers of the node `index` of level `level`.
     pub(super) fn numbers(self, level: u32, index: u64) -> Numbers {
         let name = u64::from(level) << 8 | self.of as u64;
         Numbers(ChaCha8::new([self.seed, name, self.run, index]))
@@ -37,25 +37,25 @@ impl Key {
 pub(super) struct Numbers(ChaCha8);
 
 impl Numbers {
-    /// Any of the 2^64 numbers.
+    /// Returns a uniform 64-bit number.
     pub(super) fn bits(&mut self) -> u64 {
         self.0.next()
     }
 
-    /// Uniform between 0 and 1, without both: odd multiples of 2^-53.
+    /// Returns a uniform number above 0 and below 1: an odd multiple of 2^-53.
     #[expect(clippy::cast_precision_loss, reason = "52 bits fit in")]
     fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 52) as f64;
         ((self.bits() >> 12) as f64 + 0.5) * STEP
     }
 
-    /// Exponential of mean 1, by inversion.
+    /// Returns an exponential number with mean 1, by inversion.
     fn exponential(&mut self) -> f64 {
         -libm::log(self.unit())
     }
 
-    /// Normal of mean 0 and variance 1: the ratio of uniforms, between the quadratic bounds of
-    /// Leva, "A fast normal random number generator", TOMS 1992.
+    /// Returns a normal number with mean 0 and variance 1, by the ratio of uniforms with the quadratic bounds of Leva,
+    /// "A fast normal random number generator", TOMS 1992.
     fn normal(&mut self) -> f64 {
         loop {
             let u = self.unit();
@@ -68,7 +68,7 @@ impl Numbers {
         }
     }
 
-    /// Gamma distributed with this shape, and scale 1.
+    /// Returns a gamma-distributed number with this shape and scale 1.
     #[expect(clippy::float_cmp, reason = "any other shape takes the other way to the same law")]
     pub(super) fn gamma(&mut self, shape: f64) -> f64 {
         if shape == 1.0 {
@@ -80,8 +80,8 @@ impl Numbers {
         }
     }
 
-    /// Ahrens and Dieter, "Computer methods for sampling from gamma, beta, Poisson and binomial
-    /// distributions", Computing 1974: method GS.
+    /// Uses the method GS of Ahrens and Dieter, "Computer methods for sampling from gamma, beta, Poisson and binomial
+    /// distributions", Computing 1974.
     fn gamma_below_one(&mut self, shape: f64) -> f64 {
         let area = 1.0 + shape / std::f64::consts::E;
         loop {
@@ -101,7 +101,7 @@ impl Numbers {
         }
     }
 
-    /// Marsaglia and Tsang, "A simple method for generating gamma variables", TOMS 2000.
+    /// Uses the method of Marsaglia and Tsang, "A simple method for generating gamma variables", TOMS 2000.
     fn gamma_above_one(&mut self, shape: f64) -> f64 {
         let d = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
@@ -124,7 +124,7 @@ impl Numbers {
     }
 }
 
-/// `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, to a relative error of 2^-40 at least.
+/// Returns `ln(1 + y) - (y - y^2 / 2 + y^3 / 3)`, with a relative error of at most 2^-40.
 fn rest_of_logarithm(y: f64) -> f64 {
     if y.abs() > 1.0 / 64.0 {
         return libm::log1p(y) - y * (1.0 - y * (1.0 / 2.0 - y / 3.0));

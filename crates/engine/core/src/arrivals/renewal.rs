@@ -1,10 +1,10 @@
-//! Independent gaps of gamma distribution: Poisson arrivals, burstier ones and more even ones.
+//! Computes independent gamma-distributed gaps: Poisson arrivals, and arrivals that are burstier or more even.
 
 use super::random::{Key, Use};
 use super::tree::{MOST, Tree};
 use crate::count::Count;
 
-/// The name of the numbers that the sum of all gaps is drawn from: one level above all nodes.
+/// The level of the random numbers from which the sum of all gaps is drawn. It is above the level of every node.
 const ABOVE_ROOT: u32 = 64;
 
 #[derive(Debug)]

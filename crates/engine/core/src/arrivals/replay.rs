@@ -1,4 +1,4 @@
-//! Recorded arrivals: read as far as needed, and forgotten when they are past.
+//! Replays recorded arrivals: reads them when they are needed, and forgets them when they are past.
 
 use crate::count::{Count, ONE};
 use std::collections::VecDeque;
@@ -7,13 +7,13 @@ use std::iter::Fuse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// This many arrivals are read ahead, to count how many are due.
+/// The maximum number of arrivals that are read ahead, to count how many are due.
 const AHEAD: u64 = 1 << 20;
 
-/// With no more past arrivals than this, it is not worth searching for the slots that are still needed.
+/// The number of past arrivals up to which past arrivals are not searched for ones that can be forgotten.
 const FEW: u64 = 1 << 10;
 
-/// Memory for this many arrivals is never released.
+/// The number of arrivals whose memory is never released.
 const ROOM: usize = 1 << 12;
 
 type Offsets = Box<dyn Iterator<Item = Duration> + Send>;
@@ -30,7 +30,7 @@ impl Recording {
         Recording(Arc::new(move || Box::new(recorded().into_iter())))
     }
 
-    /// A replay from the beginning.
+    /// Creates a replay that begins with the first arrival.
     pub(super) fn open(&self) -> Replay {
         Replay::new(self.0())
     }
@@ -47,9 +47,9 @@ pub(super) struct Replay {
     /// The number of the first arrival in `known`.
     first: u64,
     known: VecDeque<Count>,
-    /// The latest arrival that was read.
+    /// The highest count of an arrival that was read.
     latest: Count,
-    /// The number of arrivals that are read to count how many are due.
+    /// The total number of arrivals up to which arrivals are read to count how many are due.
     limit: u64,
 }
 
@@ -59,8 +59,8 @@ impl Replay {
         Replay { offsets: offsets.fuse(), first: 0, known, latest: 0, limit: AHEAD }
     }
 
-    /// A slot that was forgotten counts as the first one that was not, or as the last one that was read: as later than
-    /// it was.
+    /// Returns the count of the slot. For a slot that was forgotten, returns the count of the first slot that is still
+    /// known, or of the last one that was read. That count is never below the slot's own count.
     pub(super) fn count_of(&mut self, slot: u64) -> Option<Count> {
         while self.read() <= slot {
             self.read_one()?;
@@ -75,12 +75,13 @@ impl Replay {
         (self.first + u64::try_from(known).unwrap_or(0)).min(self.limit)
     }
 
-    /// Whether [`slots_by`](Replay::slots_by) has not come to its limit there.
+    /// Returns whether [`slots_by`](Replay::slots_by) can count all slots up to `count`, without reaching its limit.
     pub(super) fn is_known_until(&mut self, count: Count) -> bool {
         self.slots_by(count) < self.limit
     }
 
-    /// Reads arrivals ahead of this slot, unless few are new. Returns whether it did.
+    /// Reads arrivals ahead of this slot, unless enough of them have been read already. Returns whether it has read
+    /// any.
     pub(super) fn read_ahead(&mut self, slot: u64) -> bool {
         let limit = slot.saturating_add(AHEAD);
         let is_more = limit.saturating_sub(self.limit) > FEW;
@@ -88,7 +89,7 @@ impl Replay {
         is_more
     }
 
-    /// Whether it is time to forget past arrivals before this slot.
+    /// Returns whether arrivals before this slot should be forgotten, because there are many of them.
     pub(super) fn remembers_many_before(&self, slot: u64) -> bool {
         slot.saturating_sub(self.first) > FEW
     }
@@ -104,12 +105,12 @@ impl Replay {
         self.first += u64::try_from(over).unwrap_or(0);
     }
 
-    /// How many arrivals have been read.
+    /// Returns how many arrivals have been read.
     fn read(&self) -> u64 {
         self.first + u64::try_from(self.known.len()).unwrap_or(0)
     }
 
-    /// Reads the next arrival, which is no earlier than the one before it. Returns none after the last one.
+    /// Reads the next arrival, which is never earlier than the one before it. Returns `None` after the last one.
     fn read_one(&mut self) -> Option<()> {
         self.latest = self.latest.max(count(self.offsets.next()?));
         self.known.push_back(self.latest);
@@ -117,8 +118,8 @@ impl Replay {
     }
 }
 
-/// The count at an offset, where one count is one second. Rounded down, so that the slot is due when its
-/// nanosecond has come.
+/// Returns the count at an offset, where one count is one second. The count is rounded down, so that the slot is due at
+/// the recorded nanosecond.
 fn count(offset: Duration) -> Count {
     Count::from(offset.as_secs()) * ONE + Count::from(offset.subsec_nanos()) * ONE / 1_000_000_000
 }
@@ -139,7 +140,7 @@ mod tests {
         Replay::new(Box::new(Vec::from(millis).into_iter().map(Duration::from_millis)))
     }
 
-    /// One arrival per second for ever, and a counter of how many of them have been read.
+    /// Returns a replay of one arrival per second that never ends, and a counter of the arrivals that have been read.
     fn endless() -> (Replay, Arc<AtomicU64>) {
         let read = Arc::new(AtomicU64::new(0));
         let reader = Arc::clone(&read);
@@ -254,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compared with the whole list, sorted by a running maximum.
+        /// Compares the replay with the complete list of the running maxima of the offsets.
         #[test]
         fn any_use_sees_the_same(millis in proptest::collection::vec(0_u64..50, 0..60), uses in proptest::collection::vec((0_u64..70, 0_u64..60), 0..60)) {
             let mut highest = 0;

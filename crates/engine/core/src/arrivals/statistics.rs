@@ -1,13 +1,13 @@
-//! Distributions, and how far samples are from them.
+//! Defines distributions, and measures how far samples deviate from them.
 
 /// A distribution function.
 pub(super) type Law = fn(f64) -> f64;
 
-/// The level of 0.1 % for [`kolmogorov_smirnov`]: a sample of the right distribution exceeds it with one seed in a
-/// thousand.
+/// The critical value of [`kolmogorov_smirnov`] at a level of 0.1 %: a sample of the right distribution exceeds it for
+/// one seed in a thousand.
 pub(super) const KS_LEVEL: f64 = 1.95;
 
-/// The statistic of Kolmogorov and Smirnov, times the root of the number of values.
+/// Returns the Kolmogorov-Smirnov statistic, multiplied by the square root of the number of values.
 pub(super) fn kolmogorov_smirnov(mut sample: Vec<f64>, law: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = float(sample.len());
@@ -18,7 +18,7 @@ pub(super) fn kolmogorov_smirnov(mut sample: Vec<f64>, law: impl Fn(f64) -> f64)
     sample.iter().enumerate().map(distance).fold(0.0, f64::max) * n.sqrt()
 }
 
-/// The statistic of Kolmogorov and Smirnov for two samples of equal size.
+/// Returns the Kolmogorov-Smirnov statistic for two samples of equal size.
 pub(super) fn two_samples(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
     b.sort_by(f64::total_cmp);
     a.sort_by(f64::total_cmp);
@@ -32,12 +32,12 @@ pub(super) fn exponential(x: f64) -> f64 {
     -libm::expm1(-x)
 }
 
-/// Gamma of shape 1/2 and scale 1: half the square of a normal value.
+/// The gamma distribution of shape 1/2 and scale 1: that of half the square of a standard normal variable.
 pub(super) fn gamma_half(x: f64) -> f64 {
     libm::erf(x.sqrt())
 }
 
-/// Gamma of shape 4 and scale 1.
+/// The gamma distribution of shape 4 and scale 1.
 pub(super) fn gamma_four(x: f64) -> f64 {
     1.0 - libm::exp(-x) * (1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0)))
 }
@@ -59,7 +59,8 @@ pub(super) fn variance(sample: &[f64]) -> f64 {
     sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / float(sample.len() - 1)
 }
 
-/// The correlation of pairs, times the root of their number: standard normal if the two values are independent.
+/// Returns the correlation of pairs, multiplied by the square root of their number. It is standard normal if the two
+/// values are independent.
 pub(super) fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (mean_a, mean_b) = (mean(&a), mean(&b));

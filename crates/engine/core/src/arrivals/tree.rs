@@ -1,26 +1,27 @@
-//! Random gaps in a row, any of which can be found without computing those before it.
+//! Computes random gaps in a row. Any gap can be found without computing those before it.
 //!
-//! A node of a binary tree spans a number of gaps. Its sum is known; how much of it belongs to the left half is drawn
-//! from numbers that the node's name determines. For independent gaps of gamma distribution with shape `a`, the left
-//! share of `l + r` gaps has the distribution `Beta(l a, r a)`, whatever the sum is. The gaps of a leaf, as fractions
-//! of the leaf's sum, have the Dirichlet distribution (Devroye, "Non-uniform random variate generation", 1986, chapters
-//! IX and XI): that of gaps of gamma distribution, divided by their sum. So the tree has exactly the distribution of
-//! gaps that are drawn one after the other.
+//! A node of a binary tree spans a number of gaps, whose sum is known. The share of the left half in this sum is drawn
+//! from random numbers that the node's level and index determine. For independent gaps of gamma distribution with shape
+//! `a`, the left share of `l + r` gaps has the distribution `Beta(l a, r a)`, whatever the sum is. The gaps of a leaf,
+//! as fractions of the leaf's sum, have the Dirichlet distribution (Devroye, "Non-uniform random variate generation",
+//! 1986, chapters IX and XI): the distribution of gamma-distributed gaps, divided by their sum. The tree therefore has
+//! exactly the distribution of gaps that are drawn one after the other.
 //!
-//! Sums are fixed-point numbers, and the parts of a sum add up to it. So nothing drifts, and the ends of gaps never
-//! decrease.
+//! Sums are fixed-point numbers, and the parts of a sum add up to exactly that sum. Rounding errors therefore do not
+//! accumulate, and the ends of gaps never decrease.
 
 use super::random::{Key, Numbers};
 use crate::count::Count;
 
-/// The most gaps of a tree, and so the most slots of a process of random arrivals.
+/// The maximum number of gaps of a tree, and therefore of slots of a random arrival process.
 pub(super) const MOST: u64 = 1 << 63;
-/// A leaf has 2^7 gaps.
+/// The level of a leaf: a leaf has 2^7 gaps.
 const LEAF: u32 = 7;
 const IN_LEAF: u64 = (1 << LEAF) - 1;
-/// The number of leaves that are kept: one that slots are taken from, and one that the time has come to.
+/// The number of leaves that are kept: one from which slots are claimed, and one for the slots that are due now.
 const KEPT: usize = 2;
-/// The number of nodes of the path that are kept besides the root. A leaf that is 2^16 leaves away is found from there.
+/// The number of nodes of the path that are kept besides the root. From these nodes, a leaf that is 2^16 leaves away
+/// can be found.
 const PATH: usize = 16;
 
 #[derive(Debug)]
@@ -30,11 +31,11 @@ pub(super) struct Tree {
     gaps: u64,
     /// The root, and the last nodes on the way from it to a leaf.
     path: Vec<Node>,
-    /// The last one first.
+    /// The leaves that were used last, beginning with the most recent one.
     leaves: Vec<Leaf>,
 }
 
-/// Spans the 2^level gaps from `index * 2^level` on, as far as there are gaps.
+/// A node, which spans the 2^level gaps from `index * 2^level` on, or fewer at the end of the tree.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     level: u32,
@@ -47,20 +48,20 @@ struct Node {
 #[derive(Debug)]
 struct Leaf {
     node: Node,
-    /// Where each but the last ends, as a part of their sum in units of 2^-64: half as large as a
-    /// count.
+    /// The end of each gap except the last, as a fraction of the leaf's sum in units of 2^-64. Such a fraction takes
+    /// half as much memory as a count.
     ends: Vec<u64>,
 }
 
 impl Leaf {
-    /// The last gap ends with the leaf.
+    /// Returns the count at which the gap ends. The last gap ends with the leaf.
     #[inline]
     fn end(&self, gap: usize) -> Count {
         let sum = self.node.sum;
         self.node.start + self.ends.get(gap).map_or(sum, |&end| part(sum, end))
     }
 
-    /// How many gaps end at `count` or before, if the leaf does not.
+    /// Returns how many gaps end at `count` or before. The leaf itself must end after `count`.
     fn ends_by(&self, count: Count) -> usize {
         let ahead = count - self.node.start;
         self.ends.partition_point(|&end| part(self.node.sum, end) <= ahead)
@@ -68,7 +69,7 @@ impl Leaf {
 }
 
 impl Tree {
-    /// A tree of `gaps` gaps of gamma distribution, at most [`MOST`], that add up to `total`.
+    /// Creates a tree of `gaps` gamma-distributed gaps that add up to `total`. `gaps` is at most [`MOST`].
     pub(super) fn new(key: Key, shape: f64, gaps: u64, total: Count) -> Tree {
         let level = gaps.next_power_of_two().trailing_zeros().max(LEAF);
         let root = Node { level, index: 0, start: 0, sum: total };
@@ -77,13 +78,13 @@ impl Tree {
         Tree { key, shape, gaps, path, leaves: Vec::with_capacity(KEPT) }
     }
 
-    /// Where the gap ends.
+    /// Returns the count at which the gap ends.
     pub(super) fn end(&mut self, gap: u64) -> Count {
         let leaf = self.leaf(|node| gap >> node.level == node.index);
         leaf.end(usize::try_from(gap & IN_LEAF).unwrap_or(0))
     }
 
-    /// How many gaps end at `count` or before.
+    /// Returns how many gaps end at `count` or before.
     pub(super) fn ends_by(&mut self, count: Count) -> u64 {
         if count >= self.path[0].sum {
             return self.gaps;
@@ -92,7 +93,7 @@ impl Tree {
         (leaf.node.index << LEAF) + u64::try_from(leaf.ends_by(count)).unwrap_or(0)
     }
 
-    /// The leaf for which `holds` is true, which must also be true for the nodes above it.
+    /// Returns the leaf for which `holds` returns true. `holds` must also return true for all nodes above that leaf.
     #[inline]
     fn leaf(&mut self, holds: impl Fn(&Node) -> bool) -> &Leaf {
         let kept = self.leaves.iter().position(|leaf| holds(&leaf.node));
@@ -155,7 +156,7 @@ impl Tree {
     }
 }
 
-/// The part of the sum of all gaps that falls to the left ones.
+/// Returns the share of the left gaps in the sum of all gaps.
 #[expect(clippy::cast_precision_loss, reason = "a shape's error of 2^-53 moves nothing that shows")]
 fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> u64 {
     let left = numbers.gamma(left_gaps as f64 * shape);
@@ -163,7 +164,7 @@ fn share(numbers: &mut Numbers, shape: f64, left_gaps: u64, right_gaps: u64) -> 
     fraction(left / (left + right))
 }
 
-/// `part`, from 0 to 1, in units of 2^-64 and below 1.
+/// Converts `part`, which is from 0 to 1, to units of 2^-64. The result is below 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -174,7 +175,7 @@ pub(super) fn fraction(part: f64) -> u64 {
     (part * ((1_u128 << 64) as f64)) as u64
 }
 
-/// `fraction * 2^-64` of `count`, rounded down.
+/// Returns `count * fraction * 2^-64`, rounded down.
 pub(super) fn part(count: Count, fraction: u64) -> Count {
     let fraction = u128::from(fraction);
     (count >> 64) * fraction + (((count & u128::from(u64::MAX)) * fraction) >> 64)
@@ -222,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The last 2 of 130 gaps are the right half of the root: their share is `Beta(2, 128)`.
+    /// Checks the share of the right half of the root, which has the last 2 of 130 gaps: it is `Beta(2, 128)`.
     #[test]
     fn a_share_has_its_distribution() {
         let law = |x: f64| 1.0 - (1.0 - x).powi(128) * (1.0 + 128.0 * x);
@@ -237,7 +238,8 @@ mod tests {
         assert!(distance < KS_LEVEL, "{distance}");
     }
 
-    /// Half of 2^k gaps of shape `a` is normal, with variance `1 / (4 (2^k a + 1))`.
+    /// Checks that the share of half of 2^k gaps of shape `a` is approximately normal, with variance `1 / (4 (2^k a +
+    /// 1))`.
     #[test]
     fn the_share_of_half_of_many_gaps_has_its_distribution() {
         for (level, shape) in [(16, 1.0), (30, 0.01), (30, 4.0), (48, 1.0), (62, 1.0), (62, 1e6)] {

@@ -150,8 +150,8 @@ impl Pacer {
 
     /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load.
     ///
-    /// If all processes of a load change at the same number, and none of them has reached it, every slot is started by
-    /// exactly one process. The time of each slot stays the same.
+    /// If all processes of a load change at the same slot number, and no process has reached that number, every slot is
+    /// started by exactly one process. The time of each slot stays the same.
     ///
     /// # Errors
     /// Returns [`ShardError::TooLate`] if this process has claimed a slot with the number `from` or a higher one, or

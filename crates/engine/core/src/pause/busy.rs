@@ -1,4 +1,4 @@
-//! Stays awake until the moment has come: spins, or lets other threads run again and again.
+//! Keeps the thread awake until the end of the pause: it spins, or yields the processor to other threads repeatedly.
 
 use super::caller_pause::CallerPause;
 use crate::Nanos;

@@ -1,4 +1,4 @@
-//! A single pause of a single caller.
+//! Defines a single pause of a single caller: when it ends, and what wakes the caller.
 
 use super::pausing::Pausing;
 use crate::sleepers::Sleeper;
@@ -13,22 +13,22 @@ pub(crate) struct CallerPause<'a> {
     pub(crate) pausing: &'a Pausing,
     pub(crate) attempt: &'a Attempt,
     pub(crate) plan: &'a Plan,
-    /// When the caller itself ends the pause, in nanoseconds of the clock. It then keeps its slot.
+    /// The time at which the caller ends the pause, in nanoseconds of the clock. The caller then keeps its slot.
     pub(crate) limit: i64,
 }
 
 impl CallerPause<'_> {
-    /// When the pause ends at the latest, unless the strategy stretches it.
+    /// Returns the latest time at which the pause ends, unless the strategy stretches it.
     pub(super) fn until(&self) -> Nanos {
         Nanos::from_signed(self.plan.release.moment().min(self.attempt.deadline).min(self.limit))
     }
 
-    /// How far beyond its end the pause may be stretched, in nanoseconds.
+    /// Returns how far beyond its end the pause may be stretched, in nanoseconds.
     pub(super) fn stretch_ns(&self) -> i64 {
         self.pausing.stretch_ns(self.plan.interval_ns, self.plan.tolerated_ns)
     }
 
-    /// Whether the caller still has to pause at `now`.
+    /// Returns whether the caller still has to pause at `now`.
     pub(super) fn goes_on(&self, now: Nanos) -> bool {
         now < self.until() && self.is_current()
     }
@@ -37,7 +37,7 @@ impl CallerPause<'_> {
         self.timeline.version() == self.plan.version
     }
 
-    /// Enters the caller among the sleepers; false if its plan is outdated.
+    /// Adds the caller to the sleepers. Returns false if its plan is outdated.
     pub(super) fn enter(&self, unparker: Unparker) -> bool {
         let Attempt { deadline, is_fixed, .. } = *self.attempt;
         let release = self.plan.release;

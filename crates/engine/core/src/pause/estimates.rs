@@ -1,9 +1,9 @@
-//! Estimates that a thread makes from its own pauses: how far they overrun, what they cost, and how much the thread may
-//! still spin.
+//! Estimates from a thread's own pauses how far they overrun, what they cost, and how much the thread may still spin.
 //!
-//! Kept for each thread, because how far a sleep overruns depends on the thread and its operating system. Moments are
-//! kept for the last pacer only, because the moments of two clocks can't be compared. Spans stay valid when the thread
-//! turns to another pacer. A clock that does not run by itself teaches nothing.
+//! Each thread has its own estimates, because the overrun of a sleep depends on the thread and its operating system.
+//! Times are kept for the last pacer only, because times of two clocks can't be compared. Durations stay valid when the
+//! thread uses another pacer. Nothing is estimated with a clock that does not advance automatically, such as a manual
+//! clock.
 
 use super::caller_pause::CallerPause;
 use super::forecast::{Forecast, Quantile};
@@ -16,43 +16,46 @@ thread_local! {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadEstimates {
-    /// The pacer on whose clock the moments are.
+    /// The pacer whose clock the times belong to.
     pacer: u64,
-    /// The moment that the thread last slept to.
+    /// The time to which the thread last slept.
     slept_to: i64,
     oversleep: Forecast,
-    /// The CPU time that going to sleep and waking up takes.
+    /// The CPU time of going to sleep and waking up once.
     cost: Quantile,
-    /// Time that may be spent spinning, as of `credited`.
+    /// The time that the thread may spend on spinning, as of `credited`.
     credit: i64,
-    /// How long the thread will not spin because another thread needs the processor, as of `credited`.
+    /// The remaining time in which the thread does not spin because another thread needs the processor, as of
+    /// `credited`.
     crowded: i64,
     credited: i64,
     /// Whether the credit has been used up and has not been full since.
     is_saving: bool,
 }
 
-/// How a thread gets to the end of its pause.
+/// The way in which a thread spends a pause.
 pub(super) enum Approach {
-    /// Spin for all of it.
+    /// The thread spins for the whole pause.
     Spin,
-    /// Sleep until this long before the end, in nanoseconds, and then spin.
+    /// The thread sleeps, and then spins for this time before the end of the pause, in nanoseconds.
     SleepThenSpin(i64),
-    /// Sleep for all of it, or longer where the strategy that sleeps would.
+    /// The thread sleeps for the whole pause, or for longer if [`Pause::Sleep`](crate::Pause::Sleep) would stretch the
+    /// sleep.
     Sleep,
 }
 
-/// Margins outside of this range are not worth it.
+/// The shortest time for which a thread spins after a sleep, unless its credit is low. `MOST_MARGIN_NS` is the longest
+/// time.
 const LEAST_MARGIN_NS: i64 = 2_000;
 const MOST_MARGIN_NS: i64 = 100_000;
-/// The most spinning that can be saved up.
+/// The maximum spinning time that a thread can save up.
 const MOST_CREDIT_NS: i64 = 1_000_000;
 /// If a spinning thread loses the processor for this long, another thread needs it.
 const CROWDED_NS: i64 = 200_000;
-/// A thread that keeps another one from running does not spin for this long.
+/// The time for which a thread does not spin after it has kept another thread from running.
 const CROWDED_FOR_NS: i64 = 20_000_000;
 
-/// The share, from 0 to 1, of a span in nanoseconds.
+/// Returns this share, from 0 to 1, of a span in nanoseconds.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -76,7 +79,7 @@ impl ThreadEstimates {
         is_saving: false,
     };
 
-    /// The calling thread's estimates, if the clock runs by itself.
+    /// Returns the calling thread's estimates, or `None` if the clock does not advance automatically.
     pub(super) fn of(pause: &CallerPause<'_>) -> Option<ThreadEstimates> {
         if !pause.clock.is_real() {
             return None;
@@ -94,7 +97,7 @@ impl ThreadEstimates {
         })
     }
 
-    /// Lets the thread's estimates learn, if the clock runs by itself. Returns the new estimates.
+    /// Updates the thread's estimates and returns them. Returns `None` if the clock does not advance automatically.
     pub(super) fn update(
         pause: &CallerPause<'_>,
         learn: impl FnOnce(&mut ThreadEstimates),
@@ -105,7 +108,7 @@ impl ThreadEstimates {
         Some(estimates)
     }
 
-    /// A sleep to `until` has ended `now`.
+    /// Records that a sleep until `until` ended at `now`.
     pub(super) fn slept(&mut self, until: i64, now: i64) {
         self.slept_to = until.min(now);
         if now >= until {
@@ -113,24 +116,24 @@ impl ThreadEstimates {
         }
     }
 
-    /// A sleep has taken `nanos` of CPU time.
+    /// Records that a sleep took `nanos` of CPU time.
     pub(super) fn paid(&mut self, nanos: i64) {
         if nanos > 0 {
             self.cost.learn(nanos);
         }
     }
 
-    /// The earliest moment to wake again that keeps sleeping within its share.
+    /// Returns the earliest time of the next wake-up that keeps the cost of sleeping within its share.
     pub(super) fn wakes_again(&self, pausing: &Pausing) -> i64 {
         self.slept_to.saturating_add(pausing.sleep_period_ns(self.cost.value()))
     }
 
-    /// How a pause of `delay` is spent, if the thread may spin for `earned` from one start to the next.
+    /// Returns how the thread spends a pause of `delay`, if it may spin for `earned` from one start to the next.
     ///
-    /// * The thread spins through a delay if it can do so at every start.
-    /// * If sleeps keep up with the starts, the thread always sleeps, even if only for a moment.
-    /// * If no sleep keeps up, the thread spins from full credit until that is used up, and then sleeps until the credit
-    ///   is full again.
+    /// * The thread spins through a delay if its share is enough to do so at every start.
+    /// * If sleeps end in time for the starts, the thread sleeps before every start, even if only briefly.
+    /// * If even the shortest sleep ends too late, the thread spins from full credit until the credit is used up, and
+    ///   then sleeps until the credit is full again.
     ///
     /// A thread that spins through one delay and sleeps through the next makes both gaps uneven.
     pub(super) fn approach(&self, delay: i64, earned: i64, is_stretched: bool) -> Approach {
@@ -146,20 +149,20 @@ impl ThreadEstimates {
         }
     }
 
-    /// How long before its moment a thread wakes to be there in time: almost all sleeps overrun by less than this. When
-    /// less than half of the credit is left, the margin shrinks with it, down to where the thread spins as long as it
-    /// may.
+    /// Returns how long before the end of its pause a thread wakes, so that it is not late. Almost all sleeps overrun
+    /// by less than this margin. When less than half of the credit is left, the margin shrinks in proportion to the
+    /// credit.
     fn margin(&self) -> i64 {
         let wanted = self.oversleep.value().clamp(LEAST_MARGIN_NS, MOST_MARGIN_NS);
         wanted * (2 * self.credit()).min(MOST_CREDIT_NS) / MOST_CREDIT_NS
     }
 
-    /// Whether the thread may spin through a delay that no sleep is short enough for.
+    /// Returns whether the thread may spin through a delay for which every sleep is too long.
     fn can_spend(&self, delay: i64) -> bool {
         !self.is_saving && delay <= self.credit()
     }
 
-    /// Time goes on to `now`; the fraction `share` of it may be spent spinning.
+    /// Advances the estimates to `now`. Credits the fraction `share` of the time since the last call for spinning.
     pub(super) fn pass(&mut self, now: i64, share: f64) {
         let passed = now.saturating_sub(self.credited).clamp(0, 1_000_000_000);
         self.credit = self.credit.saturating_add(share_of(passed, share)).min(MOST_CREDIT_NS);
@@ -168,24 +171,24 @@ impl ThreadEstimates {
         self.is_saving &= self.credit < MOST_CREDIT_NS;
     }
 
-    /// How long the thread may spin.
+    /// Returns how long the thread may spin.
     fn credit(&self) -> i64 {
         if self.crowded > 0 { 0 } else { self.credit.max(0) }
     }
 
-    /// There was no processor to spin on.
+    /// Records that no processor was free for spinning.
     pub(super) fn crowded_out(&mut self) {
         self.crowded = CROWDED_FOR_NS;
     }
 
-    /// Spends `nanos` on spinning. A negative number corrects an earlier one that was too high.
+    /// Subtracts `nanos` of spinning from the credit. A negative number corrects an earlier number that was too high.
     pub(super) fn spun(&mut self, nanos: i64) {
         self.credit -= nanos;
         self.is_saving |= self.credit < MOST_MARGIN_NS;
     }
 
-    /// The thread lost the processor for `longest_gap` while it was spinning for `nanos` since
-    /// `credited`. If that is long, another thread needs the processor.
+    /// Records that the thread spun for `nanos` since `credited`, and lost the processor for up to `longest_gap` in
+    /// that time. If the gap is longer than [`CROWDED_NS`], another thread needs the processor.
     pub(super) fn lost_processor(&mut self, nanos: i64, longest_gap: i64) {
         if longest_gap > CROWDED_NS {
             self.crowded = nanos.saturating_add(CROWDED_FOR_NS);

@@ -1,4 +1,4 @@
-//! Sleeps until shortly before the moment, spins for the rest, and stays within a budget.
+//! Sleeps until shortly before the end of a pause, then spins until the end, within a budget of spinning time.
 
 use super::caller_pause::CallerPause;
 use super::estimates::{Approach, ThreadEstimates, share_of};
@@ -23,10 +23,10 @@ pub(super) fn run(pause: &CallerPause<'_>) -> Nanos {
     }
 }
 
-/// A shorter sleep ends no earlier.
+/// The shortest useful sleep: a shorter one does not end any earlier.
 const LEAST_SLEEP_NS: i64 = 2_000;
 
-/// Spins to the moment, if there is a processor for it.
+/// Spins until the end of the pause, or sleeps if no processor is free for spinning.
 fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     if let Some(_permit) = pause.pausing.permits.take() {
         return spin_booked(pause, now);
@@ -35,7 +35,7 @@ fn spin_from(pause: &CallerPause<'_>, now: Nanos) -> Nanos {
     sleep_through(pause)
 }
 
-/// Sleeps, and credits the time that this took, in case the thread turns to another pacer.
+/// Sleeps, and credits the duration of the sleep at once, in case the thread uses another pacer next.
 fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     let now = sleep::run(pause);
     ThreadEstimates::update(pause, |estimates| {
@@ -44,7 +44,8 @@ fn sleep_through(pause: &CallerPause<'_>) -> Nanos {
     now
 }
 
-/// Books the time before it spins, so that no work delays the start after the moment has come.
+/// Spins until the end of the pause. Subtracts the time from the credit before it spins, so that no work delays the
+/// start after the end of the pause.
 fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     let left = pause.until().signed() - begun.signed();
     ThreadEstimates::update(pause, |estimates| {
@@ -65,11 +66,11 @@ fn spin_booked(pause: &CallerPause<'_>, begun: Nanos) -> Nanos {
     now
 }
 
-/// The booked time of a spin that ends no later than this after its moment is not corrected.
+/// If a spin overruns its end by at most this time, the time that was subtracted from the credit is not corrected.
 const UNBOOKED_NS: i64 = 1_000;
 
-/// A spin that should have taken `left` has taken `over` longer; `over` is negative if a change has
-/// ended it early.
+/// Corrects the credit after a spin that was planned for `left` and took longer than that by `over`. `over` is negative
+/// if a change of the schedule ended the spin early.
 #[cold]
 fn book(pause: &CallerPause<'_>, left: i64, over: i64, longest_gap: i64) {
     pause.pausing.add_spun(over);

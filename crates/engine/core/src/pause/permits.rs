@@ -4,15 +4,14 @@ use crate::sync::{AtomicU64, Relaxed};
 use std::sync::OnceLock;
 use std::thread;
 
-/// As many permits as there are processors. More spinning threads than that only keep each other
-/// from running.
+/// The permits to spin: as many as there are processors. If more threads spin, they keep each other from running.
 #[derive(Debug)]
 pub(super) struct SpinPermits {
     taken: AtomicU64,
     most: u64,
 }
 
-/// Held by a thread while it spins.
+/// The permit that a thread holds while it spins.
 #[derive(Debug)]
 pub(super) struct SpinPermit<'a>(&'a SpinPermits);
 
@@ -39,7 +38,8 @@ impl Drop for SpinPermit<'_> {
     }
 }
 
-/// The number of processors that the process may use. Determined once, because it is read from files.
+/// Returns the number of processors that the process may use. The number is determined only once, because it is read
+/// from files.
 fn processors() -> u64 {
     static PROCESSORS: OnceLock<u64> = OnceLock::new();
     *PROCESSORS
@@ -50,7 +50,7 @@ fn processors() -> u64 {
 mod tests {
     use super::*;
 
-    /// Whatever permits are taken and returned meanwhile, the number that can be had is the same in the end.
+    /// Checks that after threads have taken and returned permits, the number of available permits is unchanged.
     #[test]
     fn a_refused_permit_returns_none() {
         let permits = SpinPermits::new();

@@ -6,7 +6,8 @@ mod platform {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
     use std::num::NonZeroU64;
 
-    /// The calling thread has the least timer slack while this exists, and then what it had before.
+    /// Gives the calling thread the minimum timer slack. When this value is dropped, the thread gets its previous timer
+    /// slack back.
     pub(in crate::pause) struct FineTimer(Option<NonZeroU64>);
 
     impl FineTimer {
@@ -30,7 +31,7 @@ mod platform {
 
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    /// Other systems have no such setting.
+    /// Does nothing, because other systems have no such setting.
     pub(in crate::pause) struct FineTimer;
 
     impl FineTimer {

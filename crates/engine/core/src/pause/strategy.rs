@@ -8,7 +8,8 @@ use std::time::Duration;
 /// The way in which an early caller waits for its slot. The strategies differ in how much CPU time a pause costs and
 /// in how precisely it ends.
 ///
-/// No strategy ends a pause too early. While the pacer itself is paused, its callers sleep under every strategy.
+/// No strategy ends a pause before the slot may start. While the pacer itself is paused, its callers sleep under every
+/// strategy.
 ///
 /// ```
 /// use nanopace::{ManualClock, Pacer, Pause};
@@ -29,13 +30,13 @@ pub enum Pause {
     /// [`PacerBuilder::sleep_share`](crate::PacerBuilder::sleep_share).
     #[default]
     Sleep,
-    /// Sleeps until shortly before the intended start, then spins. Operations start within some tenths of a
-    /// microsecond while a core is free. A thread spins for at most a quarter of the time
+    /// Sleeps until shortly before the intended start, then spins. While a core is free, operations start at most some
+    /// tenths of a microsecond late. A thread spins for at most a quarter of the time
     /// ([`PacerBuilder::spin_share`](crate::PacerBuilder::spin_share)). It sleeps instead when this share is used up,
     /// or when spinning keeps other threads from running.
     Hybrid,
-    /// Yields the processor to other threads repeatedly. Use it on a machine with more threads than cores, if sleeping
-    /// is too imprecise. This strategy uses all the CPU time that no other thread uses.
+    /// Yields the processor to other threads repeatedly. Use it if sleeping is not precise enough and there are more
+    /// threads than cores. This strategy uses all the CPU time that no other thread uses.
     Yield,
     /// Spins until the intended start. This is the most precise strategy, for a thread that has a core to itself. It
     /// uses all of that core.

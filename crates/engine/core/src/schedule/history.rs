@@ -318,7 +318,7 @@ impl History {
         self.slots.count_claimed(next, claimed);
     }
 
-    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load. If a
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load. If a
     /// slot in this range may have started, returns false, and no slot moves. Slots before `next` may have started.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {
         self.revision += 1;

@@ -127,7 +127,7 @@ impl Slots {
         self.counted = (next, claimed);
     }
 
-    /// Gives this process its share by `shard`, beginning with the slot with the number `from` in the whole load. If
+    /// Gives this process the slots of `shard`, beginning with the slot with the number `from` in the whole load. If
     /// the process has a slot in this range that lies before the position `next`, the slot may have started: returns
     /// false, and nothing changes.
     pub(crate) fn set_shard(&mut self, shard: Shard, from: u64, next: u64) -> bool {

@@ -89,8 +89,8 @@ impl Leaf {
         Leaf { form, time_ns, total, backwards: false, slot_ns: 0.0, before_ns, before }
     }
 
-    /// Returns the part of the leaf from one time to another, or without end. `total` is the part's count, which the
-    /// caller has computed.
+    /// Returns the part of the leaf from one time to another. It never ends if `until_ns` is `i64::MAX`. `total` is the
+    /// part's count, which the caller has computed.
     pub(super) fn part(&self, from_ns: i64, until_ns: i64, total: Fine) -> Leaf {
         let (skipped_ns, skipped) = match self.form {
             Form::Hold(_) => (0, Fine::ZERO),
@@ -154,7 +154,7 @@ impl Leaf {
         })
     }
 
-    /// Returns the time at which a constant rate without end reaches `count`, without 256-bit numbers. The relative
+    /// Returns the time at which a constant rate that never ends reaches `count`, without 256-bit numbers. The relative
     /// error of the computed time is less than 2^-50, from six roundings of 2^-53. Returns `None` if this error leaves
     /// open which nanosecond it is.
     #[inline]
@@ -179,8 +179,8 @@ impl Leaf {
         }
     }
 
-    /// Returns the first nanosecond of this leaf at which the slots have come that the forward curve reaches at about
-    /// `about`. Returns `None` if the error of `about` leaves open which nanosecond it is.
+    /// Considers the slots that the forward curve has reached at about `about`. Returns the first nanosecond of this
+    /// leaf at which these slots have come. Returns `None` if the error of `about` leaves open which nanosecond it is.
     fn certain_time(&self, about: f64) -> Option<i64> {
         let Form::Rise(_) = self.form else { return None };
         let whole = certain_whole_ns(about, Rise::ERROR)?;
@@ -204,7 +204,7 @@ impl Leaf {
         self.form.rate_hz(self.forward(time_ns))
     }
 
-    /// Returns the highest rate from one time to another, or without end, in slots per second.
+    /// Returns the highest rate from one time to another, in slots per second. `i64::MAX` means that there is no end.
     pub(super) fn peak_hz(&self, from_ns: i64, until_ns: i64) -> f64 {
         let (first_ns, last_ns) =
             if self.backwards { (until_ns, from_ns) } else { (from_ns, until_ns) };
@@ -258,7 +258,7 @@ fn certain_whole_ns(about: f64, error: f64) -> Option<i64> {
     (part > error && part < 1.0 - error).then_some(whole)
 }
 
-/// Returns the duration from one time to another. `i64::MAX` means without end.
+/// Returns the duration from one time to another. If `until_ns` is `i64::MAX`, returns `i64::MAX`.
 pub(super) fn time_between(from_ns: i64, until_ns: i64) -> i64 {
     if until_ns == i64::MAX { until_ns } else { until_ns - from_ns }
 }

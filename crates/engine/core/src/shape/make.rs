@@ -55,7 +55,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ShapeError::Empty`], [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] if `time` is zero. Returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
     pub fn hold(level: impl Into<Level>, time: Duration) -> Result<Shape, ShapeError> {
         let level = level.into();
         let time_ns = part_ns(time)?;
@@ -85,7 +86,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ShapeError::Empty`], [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] if `time` is zero. Returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
     pub fn ramp(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -123,7 +125,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ShapeError::Empty`] for a period below 2 ns, [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] for a period below 2 ns. Returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
     pub fn sine(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -156,7 +159,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ShapeError::Empty`] for a time below 2 ns, [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::Empty`] for a time below 2 ns. Returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
     pub fn spike(
         base: impl Into<Level>,
         peak: impl Into<Level>,
@@ -191,7 +195,8 @@ impl Shape {
     ///
     /// # Errors
     /// Returns [`ShapeError::TooFewSteps`] for fewer than two steps, [`ShapeError::TooManyParts`] for more than 65536
-    /// steps, [`ShapeError::Empty`], [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
+    /// steps, and [`ShapeError::Empty`] if `each` is zero. Returns [`ShapeError::TooLong`] or
+    /// [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
     pub fn ladder(
         from: impl Into<Level>,
         to: impl Into<Level>,
@@ -238,9 +243,9 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// Returns [`ShapeError::TableStart`] for fewer than two points or if the first point is not at zero,
-    /// [`ShapeError::TableOrder`] if a point is not later than the one before it, [`ShapeError::TooManyParts`],
-    /// [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`].
+    /// Returns [`ShapeError::TableStart`] for fewer than two points or if the first point is not at zero, and
+    /// [`ShapeError::TableOrder`] if a point is not later than the one before it. Returns [`ShapeError::TooManyParts`],
+    /// [`ShapeError::TooLong`] or [`ShapeError::TooManySlots`] if the shape exceeds a limit of [`Shape`].
     pub fn table(points: &[(Duration, Level)], between: Between) -> Result<Shape, ShapeError> {
         if points.first().is_none_or(|(start, _)| !start.is_zero()) {
             return Err(ShapeError::TableStart);
@@ -287,7 +292,7 @@ impl Shape {
     ///
     /// # Errors
     /// Returns [`ShapeError::Curve`] if the function is not a valid curve at one of the checked times,
-    /// [`ShapeError::Empty`] or [`ShapeError::TooLong`].
+    /// [`ShapeError::Empty`] if `time` is zero, and [`ShapeError::TooLong`] if it is 2^63 ns or longer.
     pub fn custom(
         curve: impl Curve + 'static,
         time: Option<Duration>,

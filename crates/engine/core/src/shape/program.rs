@@ -225,7 +225,7 @@ impl Program {
         }
     }
 
-    /// Returns the time at which a constant rate without end reaches `count`, or `None` for other programs. See
+    /// Returns the time at which a constant rate that never ends reaches `count`, or `None` for other programs. See
     /// [`Leaf::steady_time_of`].
     pub(super) fn steady_time_of(&self, count: Count) -> Option<i64> {
         match self {

@@ -104,8 +104,8 @@ impl Timeline {
     }
 
     /// Returns a reading of the clock that belongs to this snapshot: the one that ended the pause, if the pause was
-    /// planned under the snapshot's version, and a new one otherwise. Returns `None` if the schedule has changed by
-    /// then, because then the reading may belong to the newer schedule.
+    /// planned under the snapshot's version, and a new one otherwise. Returns `None` if the schedule has changed since
+    /// the snapshot, because the reading may then belong to the newer schedule.
     fn reading(
         &self,
         snapshot: &Snapshot,

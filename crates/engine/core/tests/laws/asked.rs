@@ -461,7 +461,7 @@ fn a_pause_adds_nothing_to_the_slots_that_have_not_started() {
     }
 }
 
-/// Checks that the batches contain all slots before the end, even billions.
+/// Checks that the batches contain all slots before the end, even if there are billions of slots.
 #[test]
 fn billions_of_slots_come_in_some_thousand_batches() {
     for hz in [1, 7, 1_000, 1_000_000, 10_000_000_000] {

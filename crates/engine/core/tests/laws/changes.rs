@@ -270,7 +270,8 @@ fn a_backlog_keeps_every_intended_start_over_a_thousand_changes() {
     }
 }
 
-/// At 10 G/s ten slots start in each nanosecond. At 1000 s the rate changes to one per second. The limit is 1 us.
+/// At 10 G/s ten slots start in each nanosecond. At 1000 s the rate changes to one per second. Slots that are more than
+/// 1 us late are skipped.
 #[test]
 fn slots_that_were_due_at_a_rate_change_are_skipped_at_once_if_they_are_later_than_the_limit() {
     for (nanos_later, granted) in [(500, 5_010), (1_000, 10)] {

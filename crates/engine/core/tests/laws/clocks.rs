@@ -128,7 +128,7 @@ fn a_pause_on_a_clock_that_goes_back_is_no_panic() {
     assert!(pacer.acquire().is_ok());
 }
 
-/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots start in time. After them 2 s are made up for.
+/// A line has a reach of 2^46 slots. 23 000 rows of 2^32 - 1 slots start on time. After these rows 2 s are made up for.
 #[test]
 fn slots_start_on_time_beyond_the_reach_of_a_line() {
     let clock = ManualClock::jumping();

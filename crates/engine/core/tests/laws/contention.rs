@@ -252,7 +252,7 @@ fn until_closed(pacer: &Pacer, dice: &mut Dice) -> Starts {
     }
 }
 
-/// A clock that oversleeps by a microsecond, and on which one thread stops while it reads it.
+/// A clock that oversleeps by a microsecond, and that stops one thread during a reading.
 #[derive(Debug)]
 struct Stopping {
     now: AtomicU64,

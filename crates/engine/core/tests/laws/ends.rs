@@ -49,7 +49,7 @@ fn the_number_of_slots_is_the_requested_one_if_it_fits() {
     }
 }
 
-/// Checks that an end that is farther away than positions reach is found when it comes near.
+/// Checks that an end beyond the range of positions is found when it comes within that range.
 #[test]
 fn an_end_beyond_the_range_of_positions_is_kept() {
     let slots = (1_u64 << 47) + 5;
@@ -214,7 +214,7 @@ impl Wake for Flag {
     }
 }
 
-/// The last slot is not due yet. The caller that claims it holds it, and no slot is left for other callers.
+/// The last slot is not due yet. A caller claims and holds it, so no slot is left for other callers.
 #[test]
 fn the_end_is_reported_when_the_last_slot_is_taken_ahead() {
     let pacer = build("1k/s", &ManualClock::new()).slots(2).build();

@@ -7,7 +7,7 @@ use crate::common::{
 use nanopace::ManualClock;
 use nanopace::driver::Drive as _;
 
-/// Slots that are held are not free.
+/// Checks that slots that are held do not count as free.
 #[test]
 fn a_timer_is_set_for_free_slots() {
     let clock = ManualClock::new();

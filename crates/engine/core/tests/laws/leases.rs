@@ -287,8 +287,7 @@ fn corrected_to_less(
     (clock, pacer)
 }
 
-/// Checks that time that a late policy forfeits does not bring slots forward that the corrected load has not reached
-/// yet.
+/// Checks that time that a late policy forfeits brings no slot forward if the corrected load has not reached that slot.
 #[test]
 fn a_late_start_brings_nothing_forward_of_a_load_that_was_corrected_to_less() {
     let changes: [(Change, [u64; 3]); 3] = [

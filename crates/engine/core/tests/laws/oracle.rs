@@ -1,14 +1,14 @@
-//! The differential test: drives the pacer and a plain pacer under a mutex with the same random sequences.
+//! Drives the pacer and a plain pacer under a mutex with the same random sequences, and compares their results.
 //!
 //! Both make one step after the other, on a clock that the test moves, and that jumps to the end of each pause. After
-//! every step the answers and the ledgers are compared. `PROPTEST_CASES=100000` makes the test long.
+//! every step the answers and the ledgers are compared. Set `PROPTEST_CASES=100000` for a long test.
 //!
 //! All results must be the same, with these exceptions:
 //!
-//! * A lane claims slots in advance. Only the guarantees for them are checked: how many it may claim, that they are
-//!   due and follow the one that it starts, that it starts them in order, that no other caller gets them, and that
-//!   they are given back. The number that it has claimed is read from the ledger. The slots of other callers are
-//!   compared one by one, so a slot that is lost or handed out twice is detected at once.
+//! * A lane claims slots in advance. Only the guarantees for these slots are checked: how many the lane may claim, that
+//!   the slots are due and follow the one that the lane starts, that the lane starts them in order, that no other
+//!   caller gets them, and that they are given back. The number that it has claimed is read from the ledger. The slots
+//!   of other callers are compared one by one, so a slot that is lost or handed out twice is detected at once.
 //! * In an open loop a slot may be granted with an earlier reading of the clock, and its wait time is then a lower
 //!   bound. `stalls.rs` checks how much lower it may be.
 //! * A slot that was held over more changes of the rate than the pacer stores exactly may get an approximate intended
@@ -16,9 +16,9 @@
 //!
 //! The pacer is allowed this rounding: 2 ns in every amount (a time is rounded to a whole nanosecond where it is read
 //! and where it is counted from), and for every rate change 2^-16 of the longest interval and 2 ns at the faster rate,
-//! which are more at the slower one; see `Slack`. Owed time is made up for from a start on. If that caller had to
-//! wait, it started in a whole nanosecond; see `PayBack`. If a decision depends on a smaller difference, the sequence
-//! ends at that step.
+//! which are a longer time at the slower rate; see `Slack`. Making up for owed time begins at a start. If the caller of
+//! that start had to wait, the start is at a whole nanosecond; see `PayBack`. If a decision depends on a smaller
+//! difference, the sequence ends at that step.
 
 use crate::common::{rate, span, strictness};
 use crate::oracle_model::{Answer, Oracle, Pace, Rules, Undecided, When};
@@ -454,9 +454,9 @@ fn a_slot_where_a_rate_rises_from_zero_is_due_there() {
     assert_eq!(run(&setting, &steps), Ok(()));
 }
 
-/// Each slot of the lane waits, is then too late, and is replaced by one that is not. At that slot the catch-up begins
-/// again, in a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same fraction of a slot
-/// takes up to twenty times as long.
+/// Each slot of the lane waits, is then too late, and is replaced by a slot that is not too late. At that slot the
+/// catch-up begins again, at a whole nanosecond, while the rate is up to 70/s. Near the end of the ramp the same
+/// fraction of a slot takes up to twenty times as long.
 #[test]
 fn rounding_at_a_fast_rate_is_more_time_at_a_slow_one() {
     let setting = Setting {

@@ -1,4 +1,5 @@
-//! How even and how late starts are where sleeps overrun, over simulated wake-ups: hybrid compared with sleeping.
+//! Tests how even and how late starts are when sleeps overrun, with simulated wake-ups, for hybrid pauses and for
+//! sleeping.
 
 use crate::common::{MICRO, SECOND, at, wait_ns};
 use nanopace::{Clock, Nanos, Pacer, Parker, Pause, Rate};
@@ -7,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// How far sleeps overrun, in microseconds: evenly spread over `usual`, and `tail.0` % of them by up to `tail.1` more.
+/// The overrun of sleeps in microseconds, evenly spread over `usual`. For `tail.0` % of the sleeps it is longer by up
+/// to `tail.1`.
 #[derive(Clone, Debug)]
 struct WakeUps {
     usual: Range<u64>,
@@ -30,7 +32,7 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// A number below `end`, of a linear congruential sequence.
+    /// Returns a number below `end` from a linear congruential sequence.
     fn random(&self, end: u64) -> u64 {
         let last = self.random.load(Ordering::Relaxed);
         let next = last.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -55,7 +57,7 @@ impl Clock for Simulated {
         self.now.store(until.as_nanos().max(now) + self.overrun(), Ordering::Relaxed);
     }
 
-    /// Passes the time of many turns at once, until shortly before the end.
+    /// Advances the clock by the time of many rounds at once, until shortly before the end of the pause.
     fn relax(&self, _: Nanos, until: Nanos) {
         self.now.fetch_max(until.as_nanos().saturating_sub(100), Ordering::Relaxed);
     }
@@ -73,7 +75,7 @@ struct Measured {
 const LEARNT: usize = 1_000;
 const STARTS: usize = 5_000;
 
-/// Measures one thread that does nothing else, after it has learnt.
+/// Measures one thread that only acquires slots, after its estimates have settled.
 fn measure(wake_ups: WakeUps, starts_per_s: u64, pause: Pause) -> Measured {
     let in_a_new_thread = move || {
         let [now, random] = [0, starts_per_s].map(AtomicU64::new);
@@ -122,8 +124,9 @@ fn hybrid_is_never_less_even_than_sleeping() {
     }
 }
 
-/// The least percentages of even gaps and of starts within a microsecond. The last two rows: sleeps overrun by about
-/// the interval, so each start is a little later than the one before, until two of them follow at once.
+/// Checks the minimum percentages of even gaps and of starts within a microsecond. In the last two rows, sleeps overrun
+/// by about the interval, so each start is a little later than the one before, until two starts follow each other
+/// immediately.
 #[test]
 fn hybrid_is_even_and_punctual() {
     for (wake_ups, starts_per_s, even, punctual) in [
@@ -150,7 +153,8 @@ fn hybrid_is_even_and_punctual() {
     }
 }
 
-/// Delays of 10 and 20 us: the thread spins while its budget lasts, and then sleeps until the budget is full again.
+/// Checks delays of 10 and 20 us: the thread spins while its budget lasts, and then sleeps until the budget is full
+/// again.
 #[test]
 fn where_no_sleep_keeps_up_hybrid_spins_for_all_of_its_budget_in_long_stretches() {
     for wake_ups in [VIRTUAL, SLOW, SLOW_AND_STEADY] {

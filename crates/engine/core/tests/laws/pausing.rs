@@ -17,8 +17,8 @@ use std::time::Duration;
 
 type Step = Box<dyn FnOnce() + Send>;
 
-/// A clock for one thread. It advances only while a caller waits on it, asleep or spinning. At that time another
-/// thread makes the next step; if no step is left, the wait is over. Sleeps overrun by 1 us.
+/// A clock for one thread. It advances only while a caller waits on it, asleep or spinning. During each wait another
+/// thread makes the next step. If no step is left, the wait ends. Sleeps overrun by 1 us.
 #[derive(Default)]
 struct Staged {
     now: AtomicU64,

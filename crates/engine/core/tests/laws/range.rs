@@ -20,8 +20,8 @@ fn skipping_works_beyond_the_range() {
     assert_balanced(&pacer);
 }
 
-/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits the time beyond that, even in an
-/// open loop, so the next start is 4.9 hours late.
+/// At 1 G/s the range of 2^44 slots is 4.9 hours. A start that is a day late forfeits the time beyond the range, even
+/// in an open loop, so the next start is 4.9 hours late.
 #[test]
 fn backlog_beyond_the_range_is_forfeited() {
     for number in [0.0, 1.1] {
@@ -68,9 +68,9 @@ fn the_end_of_time_hangs_no_caller() {
     }
 }
 
-/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. So 8 of 10 s at one per second are idle. Slots 0
-/// and 1 are given back, and their two seconds are backlog; slot 2's second is not due yet. When they are claimed
-/// again, they start at once, with their full lateness.
+/// Slots 0 and 1 are held while slot 2 forfeits its lateness of 8 s. At one slot per second, 8 of 10 s are therefore
+/// idle. Slots 0 and 1 are given back, and their two seconds are backlog; slot 2's second is not due yet. When they are
+/// claimed again, they start at once, with their full lateness.
 #[test]
 fn slots_given_back_from_before_a_forfeited_gap_are_backlog() {
     let clock = ManualClock::new();
@@ -109,8 +109,8 @@ fn a_skip_limit_of_the_range_or_more_skips_nothing_and_hangs_no_caller() {
     }
 }
 
-/// At 10 G/s positions wrap around after 2^48 slots, and are ambiguous from 2^47 on. 10 s are forfeited, and again
-/// after 35 000 rows of 2^32 - 1 slots, of 429.4967295 ms each.
+/// At 10 G/s positions wrap around after 2^48 slots, and are ambiguous from 2^47 on. The first 10 s are forfeited, and
+/// another 10 s after 35 000 rows of 2^32 - 1 slots, each of which takes 429.4967295 ms.
 #[test]
 fn time_forfeited_long_ago_is_neither_counted_again_nor_made_up_for() {
     let clock = ManualClock::jumping();
@@ -167,8 +167,8 @@ fn a_slot_beyond_the_end_of_time_is_not_reported_as_paused() {
     assert_eq!(pacer.try_acquire(), Err(Refused::Paused));
 }
 
-/// Uses a slow piece of the schedule before a fast one, and more lateness than positions reach. Checks that calls
-/// return.
+/// Uses a slow piece of the schedule before a fast one, and a lateness beyond the range of positions. Checks that every
+/// call returns.
 #[test]
 fn skipping_over_a_slow_piece_and_beyond_the_range_comes_back() {
     for late_s in [100, 2_000, 10_000, 100_000, 5_000_000] {

@@ -108,8 +108,8 @@ fn floating_point_rates_are_exact_at_their_exact_value() {
     assert_exact(rate, 3_602_879_701_896_397, u128::from(SECOND) << 55, 9_973, YEAR);
 }
 
-/// Starts 10^15 slots at `per_second`, in rows of 2^32 - 1. Each must start within an interval after its ideal time
-/// and never before it.
+/// Starts 10^15 slots at `per_second`, in rows of 2^32 - 1. Each row must start less than an interval before or after
+/// its ideal time, except for rounding to whole nanoseconds.
 fn assert_a_million_billion_slots(per_second: u128) {
     let clock = ManualClock::jumping();
     let rate = Rate::per_second(u64::try_from(per_second).expect("a rate")).expect("a rate");

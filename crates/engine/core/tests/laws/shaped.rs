@@ -378,7 +378,7 @@ fn a_started_slot_stays_where_it_is_when_the_rate_rises_from_zero() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// The slots of the first second are due and owed, and so are the slots of the change after them.
+/// After the first second its 100 slots are owed. Checks that a shard cannot begin at one of these slots.
 #[test]
 fn a_shard_is_not_set_among_slots_that_are_owed() {
     let clock = ManualClock::new();
@@ -407,7 +407,7 @@ fn a_hold_of_any_length_is_exact() {
     crate::common::assert_balanced(&pacer);
 }
 
-/// At such rates, counts in units of 2^-64 slots cannot distinguish times.
+/// At rates near zero, counts in units of 2^-64 slots cannot distinguish times.
 #[test]
 fn the_ledger_balances_where_the_rate_is_next_to_zero() {
     for seed in 0..50 {

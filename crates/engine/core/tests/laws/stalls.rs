@@ -1,6 +1,6 @@
 //! Tests how grants report a stall, on a clock that the tests move. A wait time is never more than the true one. It is
-//! exact under a late policy. In an open loop it is at most 10 us too short at the pace at which callers come, and a
-//! stall between two starts may stay hidden from at most the number of starts that had been made in 10 us.
+//! exact under a late policy. In an open loop it is too short by at most 10 us while callers keep their pace. A stall
+//! between two starts may be missing from the wait times of at most as many starts as had been made in 10 us.
 
 use crate::common::{MICRO, MILLI, SECOND, at, rate, span, strictness};
 use nanopace::{Claim, Clock, Grant, Lane, ManualClock, Nanos, Pacer, PacerBuilder};
@@ -153,7 +153,7 @@ fn a_stall_goes_unnoticed_by_as_many_starts_as_were_made_in_ten_microseconds() {
 }
 
 /// The rate is 200 k/s, and there is a stall of 10 s after the first operation. The second and the third start report
-/// it.
+/// the stall.
 #[test]
 fn the_starts_after_a_first_stall_report_it() {
     for way in WAYS {

@@ -279,8 +279,8 @@ fn random_claims_from_a_strict_pacer_are_m_d_1() {
     }
 }
 
-/// The parameters of the single stall: 1 000/s, so I = 1 ms apart. Each operation takes s = 0.2 ms, except number 1
-/// 000, which takes S = 1 s longer.
+/// The parameters of the single stall. At 1 000/s, slots are I = 1 ms apart. Each operation takes s = 0.2 ms, except
+/// number 1 000, which takes S = 1 s longer.
 const INTERVAL_NS: u64 = MILLI;
 const QUICK_NS: u64 = MILLI / 5;
 const STALL_NS: u64 = SECOND;

@@ -1,4 +1,4 @@
-//! The interface and the decisions of governor, in one test program.
+//! Tests the interface and the decisions of governor, in one test program.
 
 mod direct;
 mod quota;

@@ -83,7 +83,7 @@ impl ManualClock {
         }))
     }
 
-    /// Moves the clock forward by `span`, at most to [`Nanos::MAX`], and wakes the threads whose time has come.
+    /// Moves the clock forward by `span`, at most to [`Nanos::MAX`], and wakes the threads whose pauses end by then.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock};
@@ -98,7 +98,8 @@ impl ManualClock {
         self.move_to(|now| now + span);
     }
 
-    /// Moves the clock to `moment`, unless it is past that already, and wakes the threads whose time has come.
+    /// Moves the clock to `moment`, unless the clock has passed that time already, and wakes the threads whose pauses
+    /// end by then.
     ///
     /// ```
     /// use nanopace_nanos::{Clock, ManualClock, Nanos};

@@ -166,8 +166,8 @@ mod tests {
     use super::{Clock, Duration, Instant, Mark, Refined, TscClock};
     use std::thread;
 
-    /// 10^9 ticks took 400 ms by the operating system's clock, and `quanta` converted them to 400.04 ms. After the
-    /// refinement a tick counts as 0.4 ns, and the time does not jump.
+    /// Uses 10^9 ticks that took 400 ms by the operating system's clock and that `quanta` converted to 400.04 ms.
+    /// Checks that after the refinement a tick counts as 0.4 ns, and that the time does not jump.
     #[test]
     fn refining_changes_the_speed_and_not_the_time() {
         let time = Instant::now();

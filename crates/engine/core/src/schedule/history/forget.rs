@@ -10,13 +10,13 @@ const EXACT: usize = 32;
 /// The number of pieces up to which a search for unneeded ones is not worth its cost.
 const KEPT: usize = EXACT + 4;
 
-/// The maximum number of older pieces without a slot that a caller holds.
+/// The maximum number of older pieces on which no caller holds a slot.
 const MOST: usize = 1024;
 
 impl History {
-    /// Limits the number of pieces and stripes that are kept. All slots before `free` have been claimed, were not
-    /// given back, and move no other slots any more. `is_held` returns whether between two positions there is a slot
-    /// that a caller holds or sleeps for, or that was given back. It is called for pieces before and after `free`.
+    /// Limits the number of pieces and stripes that are kept. All slots before `free` have been claimed, were not given
+    /// back, and can no longer move other slots. `is_held` returns whether between two positions there is a slot that a
+    /// caller holds or sleeps for, or that was given back. It is called for pieces before and after `free`.
     pub(crate) fn trim(&mut self, free: u64, is_held: impl Fn(u64, u64) -> bool) {
         self.slots.trim(free, &is_held);
         if self.pieces.len() <= self.enough.max(KEPT) {
@@ -64,9 +64,9 @@ impl History {
         });
     }
 
-    /// Drops old pieces on which no caller holds a slot, until no more than [`MOST`] of them are left. The pieces with
-    /// the least time from the beginning of the piece before to that of the piece after are dropped first: their slots
-    /// move by at most that time.
+    /// Drops old pieces on which no caller holds a slot, until no more than [`MOST`] of them are left. For each piece,
+    /// the time from the beginning of the previous piece to the beginning of the next piece is computed. Pieces with
+    /// the least such time are dropped first: their slots move by at most that time.
     fn forget_slightest(&mut self, is_held: impl Fn(&Piece, &Piece) -> bool) {
         if self.pieces.len() <= MOST {
             return;

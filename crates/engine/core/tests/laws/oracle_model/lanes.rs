@@ -14,8 +14,8 @@ pub(super) struct Lane {
     paces: Vec<(f64, f64)>,
 }
 
-/// The time within which a lane starts the slots that it claims at once, at its pace. It claims at most twice the
-/// number of the last time, and at most [`MOST`].
+/// The time within which a lane starts the slots that it claims at once, at its pace. A lane claims at most twice as
+/// many slots as the last time, and at most [`MOST`].
 const YOUNG_NS: f64 = 10_000.0;
 const MOST: f64 = 2048.0;
 
