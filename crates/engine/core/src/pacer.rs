@@ -216,7 +216,7 @@ impl Pacer {
     /// Acquires a slot like [`acquire`](Pacer::acquire), but gives up if the slot can't start by `deadline`, a time on
     /// the pacer's clock.
     ///
-    /// It gives up as soon as it is certain that the slot cannot start in time. This may be immediately, or after a
+    /// It gives up once the slot certainly cannot start in time. This may be immediately, or after a
     /// change of the rate. A call that gives up has claimed no slot. A slot that is due now is granted, even if the
     /// deadline has passed.
     ///

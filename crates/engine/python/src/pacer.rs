@@ -38,8 +38,8 @@ impl Pacer {
     /// Claims the next slot, blocks until its intended start, and returns its grant, which contains how late the start
     /// is.
     ///
-    /// Raises Closed or Finished when no more operations start, and `TimeoutError` as soon as it is certain that the
-    /// slot cannot start within `timeout`. A call that raises one of these has claimed no slot.
+    /// Raises Closed or Finished when no more operations start, and `TimeoutError` once the slot certainly cannot
+    /// start within `timeout`. A call that raises one of these has claimed no slot.
     #[pyo3(signature = (timeout = None))]
     fn acquire(&self, py: Python<'_>, timeout: Option<&Bound<'_, PyAny>>) -> PyResult<Grant> {
         let deadline = waiting::deadline(timeout)?;

@@ -13,7 +13,7 @@ use super::target::{Done, Failure, Slot, Target};
 /// hangs when the run is given up is counted as unfinished, and its thread is not joined.
 ///
 /// The load begins when all sessions are open, or after the timeout. A session that opens after the load has begun
-/// takes slots as soon as it is open. If a session is still not open when the schedule ends, its thread is not joined
+/// takes slots at once. If a session is still not open when the schedule ends, its thread is not joined
 /// either.
 ///
 /// A function or closure that takes a [`Slot`] and returns `Result<Done, Failure>` is a blocking target without
