@@ -53,7 +53,7 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(format!("{} (family {family}, model {model})", line("model name")?))
 }
 
-/// Returns the kernel's version without the suffix of its distributor.
+/// Returns the kernel version without the distribution's suffix.
 fn first_word(text: &str) -> String {
     text.trim().split('-').next().unwrap_or_default().to_owned()
 }

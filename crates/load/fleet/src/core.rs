@@ -57,7 +57,7 @@ pub(crate) struct Core {
     book: FrameWindow,
     /// The tracks that the node has run without a claim.
     unclaimed: Unclaimed,
-    /// The time since which the node has been without the store, and how long it may continue without it.
+    /// The time at which the node lost the store, and how long the node may continue without it.
     blind: StoreOutage,
     /// The number of frames that the node has run blind, including those in which it has no tracks. Frames that it gave
     /// up do not count.
@@ -90,7 +90,7 @@ pub(crate) struct Core {
     awake_at: u64,
     /// The time at which the node's thread last woke after a stall.
     woke_at: u64,
-    /// The time since which the node has waited for an answer about frames that it has missed; `None` if it has missed
+    /// The time from which the node has waited for an answer about frames that it has missed; `None` if it has missed
     /// none.
     missed_since: Option<u64>,
     /// The time at which a claim was last answered.
@@ -213,7 +213,7 @@ impl Core {
         }
     }
 
-    /// Returns the time since which the node has been without the store.
+    /// Returns the time at which the node lost the store, or `None` if it can reach the store.
     pub(crate) fn blind_since(&self) -> Option<u64> {
         self.blind.since()
     }

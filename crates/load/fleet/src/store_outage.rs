@@ -12,7 +12,7 @@ pub enum WhenBlind {
     Stop,
 }
 
-/// The time since which a node has been without the store. Times are those of the run.
+/// Decides what a node does that has lost the store. Times are those of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreOutage {
     limit_ns: u64,

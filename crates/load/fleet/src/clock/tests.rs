@@ -1,4 +1,4 @@
-//! Tests which round trips a clock uses.
+//! Checks that a clock uses the right round trips, and that its time mapping is exact.
 
 use super::*;
 use nanopace::ManualClock;

@@ -54,7 +54,7 @@ pub(super) struct Machine {
     pub(super) one_way_ns: u64,
     /// The number of the turn that was queued last.
     pub(super) turns: u64,
-    /// The time of the run since which the node has been stalled.
+    /// The time of the run at which the node stalled.
     late_since: Option<u64>,
     /// The time of the run until which the node asks for its tracks before it leaves; `None` unless it is about to
     /// leave.

@@ -32,7 +32,7 @@ const AT_ONCE: Duration = Duration::from_micros(5);
 /// The state of a thread that polls for responses in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastPoll {
-    /// The time since which the thread has slept, or `None` if it is awake.
+    /// The time at which the thread fell asleep, or `None` if it is awake.
     asleep: Option<Nanos>,
     /// The time at which the thread last woke.
     woke: Nanos,

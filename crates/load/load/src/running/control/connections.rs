@@ -18,7 +18,7 @@ const RESPITE: Duration = Duration::from_millis(10);
 /// The connection of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// The time since which the client has been silent, or `None` while it waits for a response.
+    /// The time from which the client has sent nothing, or `None` while it waits for a response.
     silent_since: watch::Sender<Option<Instant>>,
 }
 
