@@ -3,6 +3,7 @@
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::queue;
 use crossterm::style::{ContentStyle, PrintStyledContent, StyledContent};
+use crossterm::terminal::{Clear, ClearType};
 use std::io::{self, Write};
 use std::iter;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -114,10 +115,14 @@ impl Grid {
         area.below_first()
     }
 
-    /// Writes the rows that differ from an earlier picture on the same terminal.
+    /// Writes the rows that differ from an earlier picture on the same terminal. Without one of the same size, clears the
+    /// terminal and writes all rows, because rows of a wider picture may have wrapped.
     pub(super) fn write(&self, earlier: Option<&Grid>, to: &mut impl Write) -> io::Result<()> {
         let earlier = earlier.filter(|earlier| earlier.area() == self.area());
         queue!(to, Hide)?;
+        if earlier.is_none() {
+            queue!(to, Clear(ClearType::All))?;
+        }
         for (y, row) in (0..).zip(&self.rows) {
             if earlier.is_none_or(|earlier| earlier.rows[usize::from(y)] != *row) {
                 queue!(to, MoveTo(0, y))?;
