@@ -181,7 +181,10 @@ impl Session {
         self.clock.now()
     }
 
+    /// Opens a connection to a server in place of the one before. That one is closed even if opening fails: the bytes
+    /// that made it unusable have been read, so it would seem usable again.
     async fn open(&mut self, endpoint: usize) -> Result<Option<SetUp>, Failure> {
+        self.connections[endpoint] = None;
         // Boxed, so that a call, which is moved as a whole, has no room for this future. Most calls open no connection.
         let opening = Box::pin(Connection::open(&self.plan, endpoint));
         let (connection, set_up) = opening.await?;

@@ -6,9 +6,10 @@ use crate::http::client::session::Answer;
 use nanopace::Nanos;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
+use tokio::time::sleep;
 
 const IDLE: &str = "closed while idle";
 const HUNG_UP: &str = "the server hung up";
@@ -135,6 +136,38 @@ fn a_request_that_is_sent_again_counts_once() {
     let plan = plan(&format!("http://{}/", serve("ac a")), &[], Duration::from_secs(60)).unwrap();
     let [first, again] = send(&plan, 2).try_into().unwrap();
     assert_eq!(again.traffic, (first.traffic.0, 2 * first.traffic.1));
+}
+
+/// The server sends a response that nobody requested, and accepts no other connection.
+#[test]
+fn a_connection_with_unsolicited_bytes_is_never_used_again() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (answered, is_answered) = mpsc::channel();
+    let (sent, is_sent) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        drop(listener);
+        act_on(&mut &stream, &stream, 'a').unwrap();
+        is_answered.recv().unwrap();
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+        sent.send(()).unwrap();
+        // A request that comes on this connection gets a response.
+        let _ = act_on(&mut &stream, &stream, 'a');
+    });
+    let plan = plan(&url, &[], Duration::from_secs(60)).unwrap();
+    block_on(async {
+        let mut session = session(&plan);
+        assert_eq!(told(&session.send(0, Nanos::ZERO).await.0).0, "204");
+        answered.send(()).unwrap();
+        is_sent.recv().unwrap();
+        for number in 1..3 {
+            // The runtime sees the bytes, which have arrived, when its thread sleeps.
+            sleep(Duration::from_millis(1)).await;
+            let answer = session.send(number, Nanos::ZERO).await.0;
+            assert!(answer.status.is_err() && !answer.is_sent, "{number}: {answer:?}");
+        }
+    });
 }
 
 #[cfg(feature = "tls")]
